@@ -1,0 +1,6 @@
+"""Placeholder."""
+
+
+def main() -> int:
+    """Nothing yet."""
+    return 0

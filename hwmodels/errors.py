@@ -1,0 +1,56 @@
+"""The errors that a person gets to see.
+
+Each names a place (file, key, option), what is wrong there and what would be right, so that the command line can print it as
+one line. `InputError` is the fault of what was given (exit code 2); `ResultError` says that a run found something false, such
+as a violated identity (exit code 1). Anything else that is raised is a bug of ours and keeps its traceback.
+"""
+
+from collections.abc import Iterable
+
+
+class StallscopeError(Exception):
+    """An error of one line: `PLACE: what is wrong; what would be right`. An empty remedy is left out."""
+
+    exit_code = 1
+
+    def __init__(self, place: str, problem: str, remedy: str = "") -> None:
+        super().__init__(place, problem, remedy)
+        self.place = place
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        line = f"{self.place}: {self.problem}" if self.place else self.problem
+        if self.remedy:
+            line = f"{line}; {self.remedy}"
+        return " ".join(line.split())
+
+
+class InputError(StallscopeError):
+    """Something that was given cannot be used: exit code 2."""
+
+    exit_code = 2
+
+
+class ResultError(StallscopeError):
+    """The run itself found something false: exit code 1."""
+
+    exit_code = 1
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """The choice spelt most like `word`, or "" where there is no choice at all."""
+    import difflib
+
+    known = sorted(choices)
+    close = difflib.get_close_matches(word.lower(), [choice.lower() for choice in known], n=1, cutoff=0.0)
+    return next((choice for choice in known if close and choice.lower() == close[0]), "")
+
+
+def unknown(place: str, kind: str, word: str, choices: Iterable[str]) -> InputError:
+    """The error for a name that does not exist: says the nearest valid one, and all of them where they are few."""
+    known = sorted(choices)
+    remedy = f"did you mean {nearest(word, known)!r}?" if known else "there is none to choose"
+    if 1 < len(known) <= 8:
+        remedy += f" (valid: {', '.join(known)})"
+    return InputError(place, f"unknown {kind} {word!r}", remedy)
