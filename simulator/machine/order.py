@@ -1,0 +1,124 @@
+"""Time and order: what makes the order of events a property of the machine and not of the program.
+
+Time is an integer number of femtoseconds. A component is the unit of atomicity: it owns its state, counts cycles of its own
+clock, and meets the others only through messages that take time. A message carries the key (arrival time, source, sequence
+number of the source), and a tick consumes what has arrived in the order of that key, so neither the order in which parts are
+built nor the order of simultaneous SimPy events can show in a result. Nothing of the hardware is modelled here.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Generator
+from typing import Any
+
+import simpy
+
+NEVER = 1 << 62
+"""A time after every other one, in femtoseconds."""
+
+Message = tuple[int, int, int, int, Any]
+"""(arrival time in fs, source component, sequence number of the source, kind, payload)."""
+
+
+class Bell(simpy.Event):  # type: ignore[misc]
+    """An event that may be booked many times; each ring resumes the process that waits on it.
+
+    A SimPy event happens once, and a process can't wait cheaply for "the timer or a message, whichever is earlier". A bell may
+    be booked again at an earlier time: the earlier ring resumes the process, the later one finds nothing to do.
+    """
+
+    def __init__(self, env: simpy.Environment) -> None:
+        self._waiting: list[Any] = []
+        super().__init__(env)
+        self._ok = True
+        self._value = None
+
+    @property
+    def callbacks(self) -> list[Any]:
+        """The processes that wait now."""
+        return self._waiting
+
+    @callbacks.setter
+    def callbacks(self, value: list[Any] | None) -> None:
+        self._waiting = [] if value is None else value
+
+
+class Clockwork:
+    """The SimPy environment of one run, with the hooks that tests and limits need."""
+
+    def __init__(self, priority: Callable[[], int] | None = None) -> None:
+        self.env = simpy.Environment()
+        # Tests pass a random priority here: shuffling simultaneous events must change nothing.
+        self.priority = priority
+        self.components: list[Component] = []
+
+    def add(self, component: Component) -> None:
+        """Start the process of a component."""
+        self.components.append(component)
+        self.env.process(component.life())
+
+    def run(self, until_fs: int | None = None) -> None:
+        """Advance until nothing is booked, or until all ticks before `until_fs` are done and none after."""
+        if until_fs is None:
+            self.env.run()
+        elif until_fs > self.env.now:
+            self.env.run(until=until_fs)
+
+
+class Component:
+    """Base of every part: an inbox, a clock, and a process that is only "wait, then tick"."""
+
+    def __init__(self, clockwork: Clockwork, ident: int, period_fs: int, name: str) -> None:
+        self.clockwork = clockwork
+        self.env = clockwork.env
+        self.ident = ident
+        self.period_fs = period_fs
+        self.name = name
+        self.sequence = 0
+        self.inbox: list[Message] = []
+        self.booked_fs = NEVER
+        self.bell = Bell(self.env)
+        clockwork.add(self)
+
+    def send(self, target: Component, now_fs: int, delay_fs: int, kind: int, payload: Any) -> None:
+        """Hand a message to a link; it arrives at the receiver's first edge at or after `now_fs + delay_fs`."""
+        period = target.period_fs
+        arrival = -(-(now_fs + delay_fs) // period) * period
+        self.sequence += 1
+        heapq.heappush(target.inbox, (arrival, self.ident, self.sequence, kind, payload))
+        if arrival < target.booked_fs:
+            target.book(arrival)
+
+    def book(self, time_fs: int) -> None:
+        """Ask for a tick at `time_fs` unless an earlier one is booked, which will book again by itself."""
+        if time_fs >= self.booked_fs:
+            return
+        self.booked_fs = time_fs
+        now = self.env.now
+        if self.clockwork.priority is None:
+            self.env.schedule(self.bell, delay=time_fs - now)
+        else:
+            self.env.schedule(self.bell, priority=self.clockwork.priority(), delay=time_fs - now)
+
+    def life(self) -> Generator[Bell, None, None]:
+        """The SimPy process: wait for the bell, tick, book the next tick."""
+        while True:
+            yield self.bell
+            now = self.env.now
+            if now < self.booked_fs:
+                continue  # a ring that an earlier tick has made pointless
+            self.booked_fs = NEVER
+            following = self.tick(now)
+            if self.inbox and self.inbox[0][0] < following:
+                following = self.inbox[0][0]
+            if following < NEVER:
+                self.book(following)
+
+    def tick(self, now_fs: int) -> int:
+        """Do everything that is due at `now_fs`; return the time of the next tick that is known, or NEVER."""
+        raise TypeError(f"{type(self).__name__} has no tick")
+
+    def waits_for(self) -> list[str]:
+        """For the watchdog: one sentence for each piece of unfinished work, naming who holds what it needs."""
+        return []
