@@ -1,11 +1,14 @@
 """The errors that a person gets to see.
 
-Each names a place (file, key, option), what is wrong there and what would be right, so that the command line can print it as
-one line. `InputError` is the fault of what was given (exit code 2); `ResultError` says that a run found something false, such
-as a violated identity (exit code 1). Anything else that is raised is a bug of ours and keeps its traceback.
+Each names a place (file, key, option), what is wrong there and what would be right, so that the command line
+can print it as one line. `InputError` is the fault of what was given (exit code 2); `ResultError` says that a
+run found something false, such as a violated identity (exit code 1). Anything else that is raised is a bug of
+ours.
 """
 
 from collections.abc import Iterable
+
+from hwmodels.nearest import nearest_word
 
 
 class StallscopeError(Exception):
@@ -38,19 +41,10 @@ class ResultError(StallscopeError):
     exit_code = 1
 
 
-def nearest(word: str, choices: Iterable[str]) -> str:
-    """The choice spelt most like `word`, or "" where there is no choice at all."""
-    import difflib
-
-    known = sorted(choices)
-    close = difflib.get_close_matches(word.lower(), [choice.lower() for choice in known], n=1, cutoff=0.0)
-    return next((choice for choice in known if close and choice.lower() == close[0]), "")
-
-
 def unknown(place: str, kind: str, word: str, choices: Iterable[str]) -> InputError:
-    """The error for a name that does not exist: says the nearest valid one, and all of them where they are few."""
+    """The error for a name that does not exist: says the nearest valid one, and all where they are few."""
     known = sorted(choices)
-    remedy = f"did you mean {nearest(word, known)!r}?" if known else "there is none to choose"
+    remedy = f"did you mean {nearest_word(word, known)!r}?" if known else "there is none to choose"
     if 1 < len(known) <= 8:
         remedy += f" (valid: {', '.join(known)})"
     return InputError(place, f"unknown {kind} {word!r}", remedy)

@@ -1,7 +1,7 @@
 """What every test may ask for: the facts beside the checkout, and the fraction of the long cases to run.
 
-`make test-long FRACTION=1/20` sets STALLSCOPE_FRACTION; of the tests marked `slow` that share of each file is kept, at
-least one, spread evenly and always the same ones, and the header says so.
+`make test-long FRACTION=1/20` sets STALLSCOPE_FRACTION; of the tests marked `slow` that share of each file is
+kept, at least one, spread evenly and always the same ones, and the header says so.
 """
 
 import os
