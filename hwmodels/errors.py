@@ -8,8 +8,6 @@ ours.
 
 from collections.abc import Iterable
 
-from hwmodels.nearest import nearest_word
-
 
 class StallscopeError(Exception):
     """An error of one line: `PLACE: what is wrong; what would be right`. An empty remedy is left out."""
@@ -41,10 +39,19 @@ class ResultError(StallscopeError):
     exit_code = 1
 
 
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """The choice spelt most like `word`; "" where there is no choice at all."""
+    import difflib
+
+    folded = {choice.casefold(): choice for choice in sorted(choices)}
+    close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.0)
+    return folded[close[0]] if close else ""
+
+
 def unknown(place: str, kind: str, word: str, choices: Iterable[str]) -> InputError:
     """The error for a name that does not exist: says the nearest valid one, and all where they are few."""
     known = sorted(choices)
-    remedy = f"did you mean {nearest_word(word, known)!r}?" if known else "there is none to choose"
+    remedy = f"did you mean {nearest(word, known)!r}?" if known else "there is none to choose"
     if 1 < len(known) <= 8:
         remedy += f" (valid: {', '.join(known)})"
     return InputError(place, f"unknown {kind} {word!r}", remedy)

@@ -76,7 +76,7 @@ class SmLimits:
 
 
 def _carveouts_of(gpu: "Gpu") -> tuple[int, ...]:
-    """The card's carve-outs in bytes, ascending: none above the shared memory there is, which is always one."""
+    """The card's carve-outs in bytes, ascending: none above the shared memory's size, which is always one."""
     largest_kib = gpu.shared_memory.size_kib
     smaller = {size for size in gpu.shared_memory.carveouts_kib if size < largest_kib}
     return tuple(size * KIB for size in sorted(smaller | {largest_kib}))
@@ -87,7 +87,7 @@ _GA100 = (0, 8, 16, 32, 64, 100, 132, 164)
 _GA102 = (0, 8, 16, 32, 64, 100)
 _GH100 = (*_GA100, 196, 228)
 
-# warp slots, block slots, barrier slots, shared-memory unit, reserved a block, most a block, carve-outs in KiB
+# warp slots, block slots, barrier slots, shared unit, reserved a block, most a block, carve-outs in KiB
 CAPABILITIES: dict[str, tuple[int, int, int, int, int, int, tuple[int, ...]]] = {
     "7.0": (64, 32, 0, 256, 0, 98_304, _VOLTA),
     "7.5": (32, 16, 0, 256, 0, 65_536, (32, 64)),
