@@ -61,7 +61,7 @@ class SmLimits:
     def of_capability(cls, capability: str) -> "SmLimits":
         """The limits of a compute capability such as "9.0"; an InputError where the table lacks it."""
         if capability not in CAPABILITIES:
-            raise unknown("--cc", "compute capability", capability, CAPABILITIES)
+            raise unknown("cc", "compute capability", capability, CAPABILITIES)
         warps, blocks, barriers, unit, reserved, opt_in, carveouts = CAPABILITIES[capability]
         return cls(
             name=f"CC {capability}",

@@ -1,0 +1,14 @@
+"""The table of commands: one line each.
+
+A command is a module beside this file with `add_parser(subparsers)`, which describes its options and returns
+the parser, and `run(args)`, which does the work and returns the exit code. A module imports its tools inside
+`run`, so that `stallscope --help` answers at once.
+"""
+
+from experiments.cli import gpu, occupancy, trace
+
+COMMANDS = {
+    "occupancy": occupancy,
+    "gpu": gpu,
+    "trace": trace,
+}

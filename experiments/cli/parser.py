@@ -1,0 +1,54 @@
+"""An argument parser whose errors are one line with the nearest valid choice.
+
+Abbreviated options are off: a misspelt option must never be taken for another one. A command's own parser
+refuses what it does not know itself, so that the message names that command and its options.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any, NoReturn
+
+from hwmodels.errors import InputError, unknown
+
+
+class Parser(argparse.ArgumentParser):
+    """`argparse` with our error messages; sub-parsers are made of this class too."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("allow_abbrev", False)
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(**options)
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """As the base class, but what is left over is an error here and now.
+
+        Options are looked at first, so that a misspelt one is not reported as another one missing.
+        """
+        words = sys.argv[1:] if args is None else list(args)
+        if self._subparsers is None:
+            for word in takewhile(lambda word: word != "--", words):
+                if word.startswith("--") and word.partition("=")[0] not in self._option_string_actions:
+                    self._refuse(word)
+        parsed, extra = super().parse_known_args(words, namespace)
+        if extra:
+            self._refuse(extra[0])
+        return parsed, []
+
+    def error(self, message: str) -> NoReturn:
+        """Any other complaint of the base class."""
+        raise InputError(self.prog, message, f"see {self.prog} --help")
+
+    def _refuse(self, word: str) -> NoReturn:
+        if word.startswith("-"):
+            options = [name for action in self._actions for name in action.option_strings if name[:2] == "--"]
+            raise unknown(self.prog, "option", word.partition("=")[0], options)
+        raise InputError(self.prog, f"unexpected argument {word!r}", f"see {self.prog} --help")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            what = action.option_strings[0] if action.option_strings else action.dest
+            raise unknown(self.prog, what, str(value), map(str, action.choices))

@@ -1,0 +1,86 @@
+"""`stallscope trace info|check`: what is in a kernel trace, and whether it is sound."""
+
+import argparse
+from typing import Any
+
+from experiments.cli.common import add_common, print_json, print_table, say
+
+EPILOG = """\
+examples:
+  stallscope trace info mine.trace.npz
+  stallscope trace info kernel:copy,megabytes=4 --json
+  stallscope trace check mine.trace.npz
+
+FILE is a trace file (.trace.npz) or a shipped kernel with its parameters: kernel:NAME[,key=value...].
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Describe the command and its parts."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "trace", help="what is in a trace; full check", description=__doc__, epilog=EPILOG
+    )
+    parts = parser.add_subparsers(dest="part", metavar="info|check", required=True)
+    for name, text in (
+        ("info", "what each kernel is made of"),
+        ("check", "walk the whole trace and check it"),
+    ):
+        part = parts.add_parser(name, help=text, description=f"{text.capitalize()}.", epilog=EPILOG)
+        part.add_argument("file", metavar="FILE", help="a .trace.npz file or kernel:NAME[,key=value...]")
+        add_common(part)
+    return parser
+
+
+def load_traces(text: str) -> list[Any]:
+    """The kernel traces that a TRACE argument names: a shipped kernel or a file."""
+    if text.startswith("kernel:"):
+        from simulator.trace.kernels import from_spec
+
+        return list(from_spec(text))
+    from simulator.trace import load
+
+    return list(load(text))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Describe or check the trace."""
+    traces = load_traces(args.file)
+    return _info(args, traces) if args.part == "info" else _check(args, traces)
+
+
+def _info(args: argparse.Namespace, traces: list[Any]) -> int:
+    from simulator.trace import info
+
+    kernels = [info(trace) for trace in traces]
+    if args.json:
+        print_json({"kernels": kernels})
+        return 0
+    for kernel in kernels:
+        print(
+            f"{kernel['name']}: grid {_times(kernel['grid'])}, block {_times(kernel['block'])}, "
+            f"{kernel['registers_per_thread']} registers a thread, "
+            f"{kernel['shared_bytes_per_block']} bytes of shared memory a block, "
+            f"{kernel['warp_instructions']} warp instructions"
+        )
+        total = max(1, kernel["warp_instructions"])
+        mix = sorted(kernel["mix"].items(), key=lambda pair: -pair[1])
+        rows = [(operation, count, f"{100 * count / total:.1f}") for operation, count in mix]
+        print_table(["operation", "warp instructions", "%"], rows)
+    return 0
+
+
+def _times(extent: Any) -> str:
+    return "×".join(str(count) for count in extent)
+
+
+def _check(args: argparse.Namespace, traces: list[Any]) -> int:
+    from simulator.trace import check
+
+    for trace in traces:
+        check(trace)
+        say(f"{trace.name}: sound")
+    if args.json:
+        print_json({"sound": True, "kernels": [trace.name for trace in traces]})
+    else:
+        print(f"{args.file}: {len(traces)} kernels, sound")
+    return 0
