@@ -1,7 +1,8 @@
 """What every test may ask for: the facts beside the checkout, and the fraction of the long cases to run.
 
 `make test-long FRACTION=1/20` sets STALLSCOPE_FRACTION; of the tests marked `slow` that share of each file is
-kept, at least one, spread evenly and always the same ones, and the header says so.
+kept, at least one, spread evenly and always the same ones, and the header says so. Property tests draw the same
+examples in every short run, so that a red run says something about the change; long runs draw new ones.
 """
 
 import os
@@ -10,8 +11,13 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+
+settings.register_profile("short", deadline=None, derandomize=True)
+settings.register_profile("long", deadline=None, print_blob=True)
+settings.load_profile("long" if "STALLSCOPE_FRACTION" in os.environ else "short")
 
 
 def long_fraction() -> Fraction:

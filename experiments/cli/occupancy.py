@@ -138,13 +138,15 @@ def _next_step(answer: Any) -> dict[str, Any] | None:
 def _print_words(args: argparse.Namespace, document: dict[str, Any]) -> None:
     print(
         f"{document['gpu']}: {args.threads} threads ({document['warps_per_block']} warps), "
-        f"{args.registers} registers a thread, {args.shared} bytes of shared memory, carve-out {document['carveout_kib']} KiB"
+        f"{args.registers} registers a thread, {args.shared} bytes of shared memory, "
+        f"carve-out {document['carveout_kib']} KiB"
     )
     if document["cannot_launch"]:
         print(f"cannot launch: {document['cannot_launch']}")
     print(
         f"{document['blocks_per_sm']} blocks per SM, "
-        f"theoretical occupancy {document['theoretical_occupancy_pct']:.2f} %, limited by {', '.join(document['limiters'])}"
+        f"theoretical occupancy {document['theoretical_occupancy_pct']:.2f} %, "
+        f"limited by {', '.join(document['limiters'])}"
     )
     print()
     print_table(
