@@ -1,8 +1,10 @@
-"""Quasi-affine integer expressions of block, warp, lane and loop counters: addresses, guards and trip counts of a generated trace.
+"""Quasi-affine integer expressions of block, warp, lane and loop counters: addresses, guards and trip
+counts of a generated trace.
 
-An expression is a constant plus terms `coefficient * (((sum of factor * variable + offset) // divisor) % modulus)` with floor
-semantics, which covers tiled, transposed, strided and rotated accesses of dense kernels. It does not model data-dependent
-addresses: those belong to the recorded form. Python's operators build expressions, so `block * 256 + thread` reads as meant.
+An expression is a constant plus terms `coefficient * (((sum of factor * variable + offset) // divisor) %
+modulus)` with floor semantics, which covers tiled, transposed, strided and rotated accesses of dense
+kernels. It does not model data-dependent addresses: those belong to the recorded form. Python's operators
+build expressions, so `block * 256 + thread` reads as meant.
 """
 
 from collections.abc import Sequence
@@ -16,7 +18,10 @@ MAX_LOOP_DEPTH = 8
 
 
 class Variable(IntEnum):
-    """What an expression may depend on. `BLOCK` is x + grid_x * (y + grid_y * z); `THREAD` is 32 * WARP + LANE."""
+    """What an expression may depend on.
+
+    `BLOCK` is x + grid_x * (y + grid_y * z); `THREAD` is 32 * WARP + LANE.
+    """
 
     BLOCK = 0
     BLOCK_X = 1
@@ -40,7 +45,7 @@ VARIABLES = len(Variable)
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """`coefficient * (((sum of factor * variable + offset) // divisor) % modulus)`; a modulus of 0 means none."""
+    """`coefficient * (((sum of factor * variable + offset) // divisor) % modulus)`; modulus 0 means none."""
 
     coefficient: int
     variables: tuple[tuple[Variable, int], ...]
@@ -67,7 +72,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A constant plus terms, in units of whatever it stands for (bytes for an address, turns for a trip count)."""
+    """A constant plus terms, in the unit of what it stands for (bytes of an address, turns of a loop)."""
 
     constant: int = 0
     terms: tuple[Term, ...] = ()
@@ -98,8 +103,8 @@ class Expression:
     def __rsub__(self, other: "Expression | int") -> "Expression":
         return -self + other
 
-    def __mul__(self, factor: int) -> "Expression":
-        if not isinstance(factor, int):
+    def __mul__(self, factor: "Expression | int") -> "Expression":
+        if isinstance(factor, Expression):
             raise InputError(
                 "expression", "a product of two variables is not affine", "multiply by an integer"
             )
@@ -109,7 +114,7 @@ class Expression:
     __rmul__ = __mul__
 
     def __floordiv__(self, divisor: int) -> "Expression":
-        if not isinstance(divisor, int) or divisor < 1:
+        if divisor < 1:
             raise InputError("expression", f"cannot divide by {divisor!r}", "divide by a positive integer")
         if divisor == 1 or not self.terms:
             return self if divisor == 1 else Expression(self.constant // divisor)
@@ -126,7 +131,7 @@ class Expression:
         return Expression(0, (Term(1, inner.variables, inner.offset, inner.divisor * divisor, modulus),))
 
     def __mod__(self, modulus: int) -> "Expression":
-        if not isinstance(modulus, int) or modulus < 1:
+        if modulus < 1:
             raise InputError("expression", f"no remainder by {modulus!r}", "use a positive integer")
         if modulus == 1 or not self.terms:
             return Expression(self.constant % modulus)
@@ -140,7 +145,7 @@ class Expression:
         return Expression(0, (Term(1, inner.variables, inner.offset, inner.divisor, modulus),))
 
     def inner(self) -> Term:
-        """This expression as the inside of one term, ready to be divided; raises where it already holds quotients."""
+        """This expression as the inside of one term, ready to be divided; sums of quotients are refused."""
         if len(self.terms) == 1 and self.constant == 0 and self.terms[0].coefficient == 1:
             return self.terms[0]
         if not all(term.linear for term in self.terms):

@@ -1,8 +1,9 @@
 """The waist: what a kernel trace is, as frozen plain data that workloads write and engines read.
 
-A trace is a header (grid, block, resources, operators, tensors) and either a generated program with loops and quasi-affine
-addresses, or a recording of warp instructions with their addresses. Control flow is by warp: lanes are switched off by masks
-and guards, never sent elsewhere. Values are not part of a trace, only where they come from and go to.
+A trace is a header (grid, block, resources, operators, tensors) and either a generated program with loops
+and quasi-affine addresses, or a recording of warp instructions with their addresses. Control flow is by
+warp: lanes are switched off by masks and guards, never sent elsewhere. Values are not part of a trace, only
+where they come from and go to.
 """
 
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ CACHE_OPERATORS = ("ca", "cg", "cs", "cv", "lu", "wb", "wt")
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """A tensor that the kernel touches: its size and place in global memory, and its kind (one of TENSOR_KINDS)."""
+    """A tensor that the kernel touches: its size and place in global memory, its kind of TENSOR_KINDS."""
 
     name: str
     bytes: int
@@ -50,10 +51,11 @@ class Guard:
 class Instruction:
     """One static warp instruction.
 
-    Registers are 0–254, 255 = RZ, 256–262 = P0–P6; a vector operand lists every register. Guards are ANDed with `mask`.
-    `address` is the byte address of each lane (in the thread's own local memory for LDL and STL, without LANE terms);
-    `shared_address` is the destination of LDGSTS. `src_tensors` runs parallel to `src` (-1: no tensor). `latency` is for
-    OPAQUE, in SM cycles. `count` is the barrier's id, or for ASYNC_WAIT the groups that may stay open.
+    Registers are 0–254, 255 = RZ, 256–262 = P0–P6; a vector operand lists every register. Guards are ANDed
+    with `mask`. `address` is the byte address of each lane (in the thread's own local memory for LDL and
+    STL, without LANE terms); `shared_address` is the destination of LDGSTS. `src_tensors` runs parallel to
+    `src` (-1: no tensor). `latency` is for OPAQUE, in SM cycles. `count` is the barrier's id, or for
+    ASYNC_WAIT the groups that may stay open.
     """
 
     operation: Operation
@@ -75,7 +77,8 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A body repeated `trips` times (no LANE terms, clamped at 0). A trip count of 0 or 1 serves as a warp-uniform "if".
+    """A body repeated `trips` times (no LANE terms, clamped at 0). A trip count of 0 or 1 serves as a
+    warp-uniform "if".
 
     The back-branch is an explicit BRANCH at the end of the body, taken on all turns but the last.
     """
@@ -93,7 +96,10 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class KernelTrace:
-    """One kernel launch: header and program or recording. Sizes in bytes; `grid` and `block` are (x, y, z)."""
+    """One kernel launch: header and program or recording.
+
+    Sizes in bytes; `grid` and `block` are (x, y, z).
+    """
 
     name: str
     grid: tuple[int, int, int]
