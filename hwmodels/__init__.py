@@ -1,4 +1,4 @@
-"""The hardware as facts and arithmetic: descriptions, rules, cards. No clock runs here, no queue, no trace."""
+"""The hardware as facts and arithmetic: descriptions, rules and cards. It holds no clock, queue or trace."""
 
 from hwmodels.card_file import cards
 from hwmodels.gpu import Gpu

@@ -1,8 +1,8 @@
 """Cards on disk: finding one by name or path, following `extends:`, and laying it out as entries by key.
 
-In a card file a number stands as `{value: 50, unit: L2 cycles, source: "...", confidence: low}`. A bare number is
-allowed too: it takes `source` and `confidence` from the mapping around it, or counts as the user's own. A unit, where
-given, must be the key's unit, since nothing is converted.
+In a card file a number stands as `{value: 50, unit: L2 cycles, source: "...", confidence: low}`. A bare
+number is allowed too: it takes `source` and `confidence` from the mapping around it, or counts as the
+user's own. A unit, where given, must be the key's unit, since nothing is converted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Reading a YAML file that nobody vouches for.
 
-Only plain mappings, lists, numbers and words pass. Tags, anchors and aliases, duplicate keys, numbers that are not
-finite, files above 1 MB and nesting above ten levels are refused with one line, before anything is built from them.
+Only plain mappings, lists, numbers and words pass. Tags, anchors and aliases, duplicate keys, numbers that
+are not finite, files above 1 MB and nesting above ten levels are refused with one line, before anything is
+built from them.
 """
 
 from __future__ import annotations
@@ -57,13 +58,14 @@ def _check_events(text: str, place: str) -> None:
     """Refuse what could explode before a tree is made of it."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        where = f"{place}:{event.start_mark.line + 1}"
+        where = f"{place}:{event.start_mark.line + 1}" if event.start_mark else place
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise InputError(
                 where, "anchors and aliases are not accepted", "write the value out, or use `extends:`"
             )
-        if getattr(event, "tag", None) is not None:
-            raise InputError(where, f"the tag {event.tag!r} is not accepted", "leave the tag out")
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            raise InputError(where, f"the tag {tag!r} is not accepted", "leave the tag out")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:

@@ -1,8 +1,8 @@
 """Whether the numbers of a card fit together.
 
-Each number was checked against its own range before; here stand the relations between them: what must divide what,
-what must not exceed what, what a link may not be. The first relation that fails is one error that names both keys and
-the nearest value that would do.
+Each number was checked against its own range before; here stand the relations between them: what must
+divide what, what must not exceed what, what a link may not be. The first relation that fails is one error
+that names both keys and the nearest value that would do.
 """
 
 from __future__ import annotations

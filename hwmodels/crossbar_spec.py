@@ -1,8 +1,8 @@
 """The crossbar between SMs and L2 slices, and the link between two L2 partitions.
 
-Ports of finite width, a reply FIFO a slice of which only the oldest few packets may leave: this head-of-line blocking
-is enough to explain the 77 to 89 % of nominal L2 bandwidth that cards reach. The hierarchy inside (GPCs, TPCs) is not
-modelled. Latencies and widths count in the clock of L2.
+Ports of finite width, a reply FIFO a slice of which only the oldest few packets may leave: this
+head-of-line blocking is enough to explain the 77 to 89 % of nominal L2 bandwidth that cards reach. The
+hierarchy inside (GPCs, TPCs) is not modelled. Latencies and widths count in the clock of L2.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One number of a card with its origin.
 
-Every number that a card holds keeps who said it and how far to trust it, through `extends`, overrides and scaling, so
-that `stallscope gpu show` can print the lot. It has no part in the simulation.
+Every number that a card holds keeps who said it and how far to trust it, through `extends`, overrides and
+scaling, so that `stallscope gpu show` can print the lot. It has no part in the simulation.
 """
 
 from __future__ import annotations

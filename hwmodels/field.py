@@ -1,8 +1,9 @@
 """How one number of a card is declared: its unit, its legal range and a sentence, beside the field itself.
 
-Overrides, range checks, `stallscope gpu show` and the docs all read these declarations, so a fact about a field stands
-in one place. A dataclass field made by `number(...)` holds an int; one made by `nanoseconds(...)` is written in ns in
-card files (its key ends in `_ns`) and held in femtoseconds. Nothing here knows what the hardware does.
+Overrides, range checks, `stallscope gpu show` and the docs all read these declarations, so a fact about a
+field stands in one place. A dataclass field made by `number(...)` holds an int; one made by
+`nanoseconds(...)` is written in ns in card files (its key ends in `_ns`) and held in femtoseconds. Nothing
+here knows what the hardware does.
 """
 
 from __future__ import annotations
@@ -158,8 +159,10 @@ class Text:
         return field_name
 
     def read(self, value: object, place: str) -> str:
-        if isinstance(value, str) and len(value) <= 200 and re.fullmatch(self.pattern, value):
-            return value
+        # An unquoted 8.0 or 4090 in a YAML file is a number to YAML and a name to the person who wrote it.
+        word = str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+        if isinstance(word, str) and len(word) <= 200 and re.fullmatch(self.pattern, word):
+            return word
         raise InputError(
             place, f"{str(value)[:80]!r} is not of the right form", f"a text such as {self.example!r}"
         )
@@ -206,7 +209,7 @@ def kind_of(field: dataclasses.Field[Any]) -> Kind | None:
 def _finite(value: object, place: str, wanted: str) -> int | float | Decimal:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         raise InputError(place, f"{str(value)[:80]!r} is not a number", wanted)
-    if not math.isfinite(value):
+    if isinstance(value, (float, Decimal)) and not math.isfinite(value):
         raise InputError(place, f"{value} is not finite", wanted)
     return value
 
@@ -214,4 +217,15 @@ def _finite(value: object, place: str, wanted: str) -> int | float | Decimal:
 def _check_range(number: int | float | Decimal, low: int, high: int, unit: str, place: str) -> None:
     if not low <= number <= high:
         near = low if number < low else high
-        raise InputError(place, f"{number} is outside {low} to {high} {unit}", f"{near} is the nearest")
+        raise InputError(
+            place, f"{_short(number)} is outside {low} to {high} {unit}", f"{near} is the nearest"
+        )
+
+
+def _short(number: int | float | Decimal) -> str:
+    shown = (
+        str(number)
+        if not isinstance(number, int) or abs(number) < 10**30
+        else f"a number of {number.bit_length()} bits"
+    )
+    return shown[:40]

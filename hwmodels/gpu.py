@@ -1,8 +1,9 @@
 """A whole GPU as one frozen description: its parts, the clocks, and where each number comes from.
 
-A `Gpu` is made from a card (by name or YAML file), changed by dotted keys, and cut to a slice by `scale`. Keys always
-name numbers of the whole card; the cut is applied last. What differs between cards is in their files, never in code.
-It models nothing by itself: rules are in the files beside this one, time is the simulator's.
+A `Gpu` is made from a card (by name or YAML file), changed by dotted keys, and cut to a slice by `scale`.
+Keys always name numbers of the whole card; the cut is applied last. What differs between cards is in their
+files, never in code. It models nothing by itself: rules are in the files beside this one, time is the
+simulator's.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A card. Equal, and equally digested, when all numbers are; safe to hash and to send to a worker process."""
+    """A card. Equal and equally digested when all numbers are; safe to hash and to send to a worker."""
 
     sm: SmSpec
     register_file: RegisterFileSpec
@@ -87,7 +88,7 @@ class Gpu:
         return _build(entries)
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> Gpu:
-        """A changed card. Keys are dotted, with or without a leading `gpu.`, and name numbers of the whole card."""
+        """A changed card. Keys are dotted, with or without `gpu.`, and name numbers of the whole card."""
         entries = dict(self.entries)
         keys = gpu_keys()
         for full_key, value in overrides.items():
@@ -110,7 +111,7 @@ class Gpu:
         return self.with_overrides({"scale": f"1/{divisor_of(scale)}"})
 
     def dump(self) -> dict[str, Any]:
-        """All resolved values as nested mappings, in the units of card files; a card file itself once written."""
+        """All resolved values as nested mappings, in the units of card files; a card itself once written."""
         nested: dict[str, Any] = {}
         for key, value in flatten(self).items():
             *parents, last = key.split(".")

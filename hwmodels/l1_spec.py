@@ -1,7 +1,7 @@
 """The L1 data cache of an SM: the array that it shares with shared memory, tags, misses in flight.
 
-Part of the array never serves as L1 on real cards (`unusable_kib`, from the edges of pointer chases); why is not
-known. The texture path and its filtering are not modelled.
+Part of the array never serves as L1 on real cards (`unusable_kib`, from the edges of pointer chases); why
+is not known. The texture path and its filtering are not modelled.
 """
 
 from __future__ import annotations

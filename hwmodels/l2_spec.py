@@ -1,7 +1,8 @@
 """The L2 cache: slices, partitions, misses in flight, atomics.
 
-A card with two partitions keeps, in the SM's own partition, copies of lines whose home is in the other one. Numbers
-are a slice's unless the sentence says the whole cache's. Compression and the persisting set-aside are not modelled.
+A card with two partitions keeps, in the SM's own partition, copies of lines whose home is in the other one.
+Numbers are a slice's unless the sentence says the whole cache's. Compression and the persisting set-aside
+are not modelled.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Kernel launch and block dispatch: gaps between kernels, the host's pace, the rate and cost of starting a block.
+"""Kernel launch and block dispatch: gaps between kernels, the host's pace, the rate and cost of starting a
+block.
 
-Starting and ending a block costs nearly equal times in ns on three cards of different clocks, so those are ns here.
-Driver and CPU variation (about 30 %) is not modelled. Published figures of empty kernels hold the block's own turn
-round, which is taken off before it enters a card.
+Starting and ending a block costs nearly equal times in ns on three cards of different clocks, so those are
+ns here. Driver and CPU variation (about 30 %) is not modelled. Published figures of empty kernels hold the
+block's own turn round, which is taken off before it enters a card.
 """
 
 from __future__ import annotations

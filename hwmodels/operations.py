@@ -1,8 +1,9 @@
 """The closed list of operation classes, the pipelines they use, and their times on a card.
 
-An instruction of a trace carries one of these classes; a real mnemonic that has none of its own is OPAQUE with its
-latency. Times come from a card: `latency_cycles` from issue to a dependent issue on a free pipeline, and
-`interval_tenths` between two issues of one sub-core. Memory operations add the memory's time to theirs.
+An instruction of a trace carries one of these classes; a real mnemonic that has none of its own is OPAQUE
+with its latency. Times come from a card: `latency_cycles` from issue to a dependent issue on a free
+pipeline, and `interval_tenths` between two issues of one sub-core. Memory operations add the memory's time
+to theirs.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ _ATOMICS = frozenset({_O.ATOMG, _O.REDG, _O.ATOMS, _O.ATOM})
 _STORES = frozenset({_O.STG, _O.STL, _O.STS, _O.ST})
 _LOADS = frozenset({_O.LDG, _O.LDL, _O.LDS, _O.LDC, _O.LD, _O.LDSM, _O.LDGSTS})
 _LG_SPACES = frozenset({Space.GLOBAL, Space.LOCAL, Space.GENERIC})
-# rows * columns * depth of the shape in the name, except for Volta's 884, of which an instruction is one step.
+# Rows * columns * depth of the shape in the name, except for Volta's 884, where an instruction is one step.
 _MULTIPLY_ADDS = {
     _O.HMMA_884_F16: 512,
     _O.HMMA_884_F32: 256,
@@ -177,7 +178,7 @@ def uses_lg_queue(operation: Operation) -> bool:
 
 
 def uses_mio_queue(operation: Operation) -> bool:
-    """Whether it waits in the memory-I/O queue. Cards that share special functions among sub-cores add SFU."""
+    """Whether it waits in the memory-I/O queue; cards that share special functions would add SFU."""
     return space_of(operation) is Space.SHARED or operation is _O.SHUFFLE
 
 

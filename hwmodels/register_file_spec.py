@@ -1,8 +1,8 @@
 """The register file of an SM: capacity, banks and the granule in which warps take registers.
 
-The capacity is free between 16 and 2,048 KiB, a quarter for each of four sub-cores; the limit of 255 registers a
-thread belongs to the instruction encoding and stays. Operand-read conflicts are in register_file.py. A register cache
-(the reuse flags of real code) is not modelled.
+The capacity is free between 16 and 2,048 KiB, a quarter for each of four sub-cores; the limit of 255
+registers a thread belongs to the instruction encoding and stays. Operand-read conflicts are in
+register_file.py. A register cache (the reuse flags of real code) is not modelled.
 """
 
 from __future__ import annotations

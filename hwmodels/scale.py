@@ -1,8 +1,9 @@
-"""Cutting a card to an honest slice: `1/N` of SMs, memory partitions, L2, channels, partition link, dispatch rate.
+"""Cutting a card to an honest slice: `1/N` of SMs, memory partitions, L2, channels, partition link, dispatch
+rate.
 
-Everything that is counted must divide, and a card with two L2 partitions keeps an even number of memory partitions, so
-that each SM still has half of the memory near. Rates of the link and the dispatcher are rounded to their unit (below
-1 %). Latencies and per-SM numbers stay.
+Everything that is counted must divide, and a card with two L2 partitions keeps an even number of memory
+partitions, so that each SM still has half of the memory near. Rates of the link and the dispatcher are
+rounded to their unit (below 1 %). Latencies and per-SM numbers stay.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The keys that a card has, read off the descriptions, and how a set of values becomes those descriptions.
 
-A key is the dotted path of a field (`l2.size_kib`, `dram.timing.cl_ns`, `operations.FFMA.latency_cycles`). The
-descriptions themselves are the only list of fields; this file walks them and knows no card and no number.
+A key is the dotted path of a field (`l2.size_kib`, `dram.timing.cl_ns`, `operations.FFMA.latency_cycles`).
+The descriptions themselves are the only list of fields; this file walks them and knows no card and no
+number.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def keys_of(spec: type, prefix: str = "") -> Mapping[str, Kind]:
 
 
 def check_key(key: str, keys: Mapping[str, Kind], place: str) -> None:
-    """Refuse a key that does not exist; the remedy is the nearest one, those with the same last name first."""
+    """Refuse a key that does not exist; the remedy is the nearest, those with the same last name first."""
     if key in keys:
         return
     last = key.rsplit(".", 1)[-1]
@@ -42,7 +43,7 @@ def check_key(key: str, keys: Mapping[str, Kind], place: str) -> None:
 
 
 def assemble(spec: type, values: Mapping[str, Any], derived: Mapping[str, Any], prefix: str = "") -> Any:
-    """Build a description and its parts from checked values by key; `derived` holds the fields that are no keys."""
+    """Build a description and its parts from checked values; `derived` holds the fields that are no keys."""
     arguments: dict[str, Any] = {}
     for name, kind, part in _members(spec):
         if kind is not None:
@@ -59,7 +60,8 @@ def assemble(spec: type, values: Mapping[str, Any], derived: Mapping[str, Any], 
 def flatten(description: Any, prefix: str = "") -> dict[str, Any]:
     """The reverse of `assemble`: every key with its value in the form that card files use."""
     values: dict[str, Any] = {}
-    for name, kind, part in _members(type(description)):
+    spec: type = type(description)
+    for name, kind, part in _members(spec):
         value = getattr(description, name)
         if kind is not None:
             values[prefix + kind.key(name)] = kind.show(value)

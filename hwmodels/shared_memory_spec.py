@@ -1,7 +1,8 @@
 """The shared memory of an SM: carve-outs, per-block limits, banks, and what conflicts and atomics cost.
 
-Passes of one instruction are two cycles apart while passes of two instructions alternate, which gives published
-conflict latencies and throughputs together. Distributed shared memory of clusters is not modelled.
+Passes of one instruction are two cycles apart while passes of two instructions alternate, which gives
+published conflict latencies and throughputs together. Distributed shared memory of clusters is not
+modelled.
 """
 
 from __future__ import annotations

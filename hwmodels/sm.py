@@ -1,8 +1,10 @@
-"""The streaming multiprocessor: sub-cores, warp slots, and the latencies between issue and the units behind it.
+"""The streaming multiprocessor: sub-cores, warp slots, and the latencies between issue and the units behind
+it.
 
-Splits of a measured sum (issue, hand-over to the memory-I/O queue, write-back) are a plausible division, not
-measurements: only their sums, such as 19 or 23 cycles for a shared load, are. Pipelines are in operations.py. Dual
-issue, uniform registers and the distributed warp-group features of Hopper are not modelled.
+Splits of a measured sum (issue, hand-over to the memory-I/O queue, write-back) are a plausible division,
+not measurements: only their sums, such as 19 or 23 cycles for a shared load, are. Pipelines are in
+operations.py. Dual issue, uniform registers and the distributed warp-group features of Hopper are not
+modelled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Address translation: how much memory the first level covers and what a miss there adds.
 
-One level is enough for streams (a 2-MiB page serves 16,384 lines) and for chases of some gigabytes. Page walks, which
-show only in cold first touches and random access beyond 8 GiB, are not modelled.
+One level is enough for streams (a 2-MiB page serves 16,384 lines) and for chases of some gigabytes. Page
+walks, which show only in cold first touches and random access beyond 8 GiB, are not modelled.
 """
 
 from __future__ import annotations

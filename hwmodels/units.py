@@ -1,8 +1,8 @@
 """Conversions between the units that people write and the integers that the model counts in.
 
-Time inside the model is a whole number of femtoseconds: a signed 64-bit integer then spans two and a half hours, and
-every clock of a GPU has a period that is exact to better than one part in a million. Rounding is to the nearest
-femtosecond and happens once, here, when a description is built.
+Time inside the model is a whole number of femtoseconds: a signed 64-bit integer then spans two and a half
+hours, and every clock of a GPU has a period that is exact to better than one part in a million. Rounding is
+to the nearest femtosecond and happens once, here, when a description is built.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def mhz_to_period_fs(mhz: int) -> int:
 
 
 def ns_to_fs(ns: int | float | Decimal) -> int:
-    """Nanoseconds to whole femtoseconds; a float is read as the decimal that it prints as, so 14.2 means 14.2."""
+    """Nanoseconds to whole femtoseconds; a float is read as the decimal that it prints as."""
     exact = ns if isinstance(ns, Decimal) else Decimal(str(ns))
     return int((exact * FEMTOSECONDS_PER_NANOSECOND).to_integral_value(ROUND_HALF_EVEN))
 

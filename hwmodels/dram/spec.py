@@ -1,7 +1,7 @@
 """The memory of a card: channels, pseudo-channels, banks, queues, and the policies of its controllers.
 
-Latency of controller and PHY is its own number in ns, never hidden in a DRAM timing. Stack levels are folded into the
-banks. Error correction and its traffic are not modelled.
+Latency of controller and PHY is its own number in ns, never hidden in a DRAM timing. Stack levels are
+folded into the banks. Error correction and its traffic are not modelled.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from hwmodels.field import choice, number, text
 SECTOR_BYTES = 32
 STANDARDS = ("HBM2", "HBM2E", "HBM3", "HBM3E", "GDDR6", "GDDR6X")
 
-# Bits that a pin moves in one command clock: double rate for HBM2, a clock at a quarter of the pin rate for HBM3, at
-# an eighth for GDDR6. GDDR6X is taken as GDDR6 with its own data rate.
+# Bits that a pin moves in one command clock: double rate for HBM2, a clock at a quarter of the pin rate for
+# HBM3, at an eighth for GDDR6. GDDR6X is taken as GDDR6 with its own data rate.
 TRANSFERS_PER_CLOCK = {"HBM2": 2, "HBM2E": 2, "HBM3": 4, "HBM3E": 4, "GDDR6": 8, "GDDR6X": 8}
 
 

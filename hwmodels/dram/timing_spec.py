@@ -1,8 +1,8 @@
 """The timing numbers of a DRAM standard, in femtoseconds.
 
-Card files give nanoseconds, since row timings barely move when only the data rate does; they become whole clocks,
-rounded up, where the constraint table is made. The clock and the burst follow from data rate and width. Temperature
-and voltage effects are not modelled.
+Card files give nanoseconds, since row timings barely move when only the data rate does; they become whole
+clocks, rounded up, where the constraint table is made. The clock and the burst follow from data rate and
+width. Temperature and voltage effects are not modelled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Femtoseconds = int
 
 @dataclass(frozen=True, slots=True)
 class DramTiming:
-    """Timings of one pseudo-channel. Keys in card files end in `_ns`; `tck_fs` and `burst_fs` are derived there."""
+    """Timings of one pseudo-channel. Keys in card files end in `_ns`; `tck_fs` and `burst_fs` are derived."""
 
     tck_fs: Femtoseconds = field()
     burst_fs: Femtoseconds = field()
