@@ -1,8 +1,8 @@
 """What every test may ask for: the facts beside the checkout, and the fraction of the long cases to run.
 
 `make test-long FRACTION=1/20` sets STALLSCOPE_FRACTION; of the tests marked `slow` that share of each file is
-kept, at least one, spread evenly and always the same ones, and the header says so. Property tests draw the same
-examples in every short run, so that a red run says something about the change; long runs draw new ones.
+kept, at least one, spread evenly and always the same ones, and the header says so. Property tests draw the
+same examples in every short run, so that a red run says something about the change; long runs draw new ones.
 """
 
 import os

@@ -58,18 +58,27 @@ def _value(place: str, text: str) -> Any:
     remedy = "give a number, a word, null, or a list such as [64, 128]"
     if len(text) > VALUE_LIMIT_CHARACTERS:
         raise InputError(place, f"a value of {len(text)} characters", f"{VALUE_LIMIT_CHARACTERS} at most")
+    lists = 0
     try:
-        events = list(yaml.parse(text, Loader=yaml.SafeLoader))
-        if any(getattr(event, "anchor", None) or getattr(event, "tag", None) for event in events):
-            raise InputError(place, "tags and anchors are not allowed", remedy)
+        # The events are looked at as they come, so that a hostile value is refused before anything is built.
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            if (
+                isinstance(event, yaml.AliasEvent)
+                or getattr(event, "anchor", None)
+                or getattr(event, "tag", None)
+            ):
+                raise InputError(place, "tags and anchors are not allowed", remedy)
+            lists += isinstance(event, yaml.SequenceStartEvent)
+            if lists > 1 or isinstance(event, yaml.MappingStartEvent):
+                raise InputError(place, f"{text[:40]!r} is neither a scalar nor a list of scalars", remedy)
         value = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        raise InputError(place, f"{text!r} is no YAML value", remedy) from None
-    items = value if isinstance(value, list) else [value]
-    if any(not isinstance(item, str | int | float | None) for item in items):
-        raise InputError(place, f"{text!r} is neither a scalar nor a list of scalars", remedy)
-    if any(isinstance(item, float) and not math.isfinite(item) for item in items):
-        raise InputError(place, f"{text!r} is not finite", remedy)
+    except (yaml.YAMLError, ValueError):
+        raise InputError(place, f"{text[:40]!r} is no YAML value", remedy) from None
+    for item in value if isinstance(value, list) else [value]:
+        if not isinstance(item, str | int | float | None):
+            raise InputError(place, f"{text[:40]!r} is a {type(item).__name__}", remedy)
+        if isinstance(item, float) and not math.isfinite(item):
+            raise InputError(place, f"{text[:40]!r} is not finite", remedy)
     return value
 
 

@@ -79,7 +79,7 @@ def _summary(gpu: Any, name: str) -> dict[str, Any]:
 def _show(args: argparse.Namespace) -> int:
     gpu = load_gpu(args.card, gpu_settings(parse_settings(args.settings)))
     rows = [
-        {"key": key, "value": value, "unit": unit, "source": source, "confidence": confidence}
+        {"key": f"gpu.{key}", "value": value, "unit": unit, "source": source, "confidence": confidence}
         for key, (value, unit, source, confidence) in gpu.sources().items()
     ]
     if args.json:
