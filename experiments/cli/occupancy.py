@@ -100,6 +100,10 @@ def run(args: argparse.Namespace) -> int:
 def _limits(args: argparse.Namespace) -> tuple[Any, int | None]:
     from hwmodels.sm_limits import SmLimits
 
+    if args.sm_count is not None and args.profiler_grid is None:
+        raise InputError(
+            "--sm-count", "only the profiler's figure depends on it", "add --profiler-grid BLOCKS"
+        )
     settings = gpu_settings(parse_settings(args.settings))
     if args.gpu is not None:
         gpu = load_gpu(args.gpu, settings)

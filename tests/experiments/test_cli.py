@@ -107,6 +107,8 @@ BAD = [
     ),
     (["occupancy", "--gpu", "a100-sxm-40g", "--threads", "1", "--registers", "1"], "a100-sxm-40gb"),
     ([*QUESTION, "--set", "gpu.sm_count=4"], "error: --set: a compute capability has no keys to set"),
+    ([*QUESTION, "--sm-count", "8"], "error: --sm-count: only the profiler's figure depends on it"),
+    ([*QUESTION, "--profiler-grid", "0", "--sm-count", "8"], "at least one block and SM"),
     ([*QUESTION, "--profiler-grid", "8"], "the number of SMs is not known; add --sm-count N"),
     (["gpu", "show", "a100-sxm-40gb", "--set", "gpu.sm_count"], "error: --set gpu.sm_count: no KEY=VALUE"),
     (["gpu", "show", "a100-sxm-40gb", "--set", "sm_count=4"], "did you mean gpu.sm_count?"),
