@@ -1,6 +1,7 @@
-"""The share of long cases that `make test-long` runs: evenly spread, at least one, and a clear refusal of nonsense."""
+"""The share of long cases that `make test-long` runs: evenly spread, at least one; nonsense is refused."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ def test_kept_cases_are_the_share_and_evenly_spread(total: int, share: Fraction)
     kept = sorted(kept_indices(total, share))
     assert len(kept) == max(1, int(total * share))
     assert 0 <= kept[0] <= kept[-1] < total
-    gaps = {after - before for before, after in zip(kept, kept[1:], strict=False)}
+    gaps = {after - before for before, after in pairwise(kept)}
     assert not gaps or max(gaps) - min(gaps) <= 1
 
 
