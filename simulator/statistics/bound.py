@@ -48,7 +48,7 @@ def bound_of(busy: dict[str, float]) -> str:
 def _memory(count: Callable[..., int], span_fs: int, card: CardFacts) -> dict[str, float]:
     l2_cycles = span_fs / card.l2_period_fs
     dram_bytes = SECTOR_BYTES * count("dram_read_sectors", "dram_write_sectors")
-    # A slice's port is as wide each way, so the busier way counts; fills and write-backs have a path of their own.
+    # A slice's port is as wide each way: the busier way counts. Fills and write-backs have their own path.
     read = SECTOR_BYTES * count("l2_read_sectors")
     written = count("l2_write_bytes")
     sent = count("request_bytes") / card.request_bytes_per_cycle

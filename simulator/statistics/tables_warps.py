@@ -79,7 +79,7 @@ def latency_rows(source: Source) -> list[dict[str, Any]]:
 
 
 def occupancy_rows(source: Source) -> list[dict[str, Any]]:
-    """One row a kernel and limiter: blocks that it alone allows (empty: no limit), and how long blocks waited."""
+    """One row a kernel and limiter: blocks that it alone allows (empty: no limit), how long blocks waited."""
     rows = []
     for place, kernel in enumerate(source.record.kernels):
         for name, limit, blocked in zip(LIMITERS, kernel.limits, kernel.launch_blocked_cycles, strict=True):

@@ -14,8 +14,8 @@ from simulator.statistics.result import Result, load_all
 from simulator.statistics.tables import TABLES
 
 INTERFACE_COLUMNS = {
-    "kernels": "gpu, variant, stream, kernel, operators, grid_blocks, threads_per_block, registers_per_thread, "
-    "spill_bytes_per_thread, shared_bytes_per_block, blocks_per_sm, limiters, theoretical_occupancy_pct, "
+    "kernels": "gpu, variant, stream, kernel, operators, grid_blocks, threads_per_block, "
+    "registers_per_thread, spill_bytes_per_thread, shared_bytes_per_block, blocks_per_sm, limiters, theoretical_occupancy_pct, "
     "achieved_occupancy_pct, launch_cycles, cycles, time_us, warp_instructions, ipc, dram_read_bytes, "
     "dram_write_bytes, dirty_bytes_left, dram_throughput_pct, l2_read_bytes, l2_hit_pct, l1_hit_pct, "
     "shared_bank_conflicts, local_bytes, mean_load_latency_cycles, mean_access_latency_cycles, bound",
@@ -23,8 +23,8 @@ INTERFACE_COLUMNS = {
     "latency": "gpu, variant, kernel, space, operation, phase, requests, cycles, mean_cycles",
     "occupancy": "gpu, variant, kernel, limiter, blocks_per_sm, binding, launch_blocked_cycles",
     "traffic": "gpu, variant, kernel, level, operation, requests, sectors, bytes, hits, misses",
-    "intervals": "gpu, variant, stream, kernel, start_cycle, end_cycle, ipc, active_warps_per_sm, dram_read_bytes, "
-    "dram_write_bytes, l2_bytes, " + ", ".join(STATE_NAMES),
+    "intervals": "gpu, variant, stream, kernel, start_cycle, end_cycle, ipc, active_warps_per_sm, "
+    "dram_read_bytes, dram_write_bytes, l2_bytes, " + ", ".join(STATE_NAMES),
 }
 
 
@@ -198,11 +198,11 @@ def test_several_results_in_one_folder_need_a_name(result: Result, tmp_path: Pat
     ("edit", "message"),
     [
         (lambda text: text[: len(text) // 2], "not valid JSON"),
-        (lambda text: "[1]", "not a results file of format 1"),
+        (lambda _: "[1]", "not a results file of format 1"),
         (lambda text: text.replace('"dram_queue"', '"dram_line"'), "counts other phases than this version"),
         (lambda text: text.replace('"sm_count":2', '"sm_count":"2"'), "is not of type int"),
         (lambda text: text.replace('"end_fs"', '"end_ns"'), "not the fields of"),
-        (lambda text: "[" * 100_000, "not valid JSON"),
+        (lambda _: "[" * 100_000, "not valid JSON"),
     ],
 )
 def test_an_edited_file_is_refused_with_one_line(result: Result, tmp_path: Path, edit, message: str) -> None:
