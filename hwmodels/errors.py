@@ -44,7 +44,9 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     import difflib
 
     folded = {choice.casefold(): choice for choice in sorted(choices)}
-    close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.0)
+    # What was begun rightly and left off (`a100`) is nearer than what is spelt alike (`h100-sxm`).
+    begun = [choice for choice in folded if word and choice.startswith(word.casefold())]
+    close = difflib.get_close_matches(word.casefold(), begun or folded, n=1, cutoff=0.0)
     return folded[close[0]] if close else ""
 
 

@@ -35,6 +35,11 @@ from hwmodels.units import FEMTOSECONDS_PER_MICROSECOND, mhz_to_period_fs
 
 ARCHITECTURES = ("volta", "ampere", "hopper", "ada")
 LABELS = ("name", "die", "scale")
+FOLLOW_SHARED_MEMORY = (
+    "shared_memory.carveouts_kib",
+    "shared_memory.per_block_max_bytes",
+    "shared_memory.default_limit_bytes",
+)
 DERIVED_KEYS = {"dram.bandwidth_gb_s": "dram.data_rate_mbps, dram.width_bits and dram.channels"}
 
 
@@ -104,7 +109,9 @@ class Gpu:
             raise InputError(
                 f"gpu.{missing[0]}", "an operation that this card lacks needs all its keys", "set it too"
             )
-        return _build(entries)
+        gpu = _build(entries)
+        _refuse_swallowed(gpu, {full_key.removeprefix("gpu.") for full_key in overrides})
+        return gpu
 
     def scaled(self, scale: str) -> Gpu:
         """The slice `1/N` of the whole card (not of a slice that this may already be)."""
@@ -199,11 +206,21 @@ def _build(entries: Mapping[str, Entry]) -> Gpu:
 def _fit_shared_memory(values: dict[str, Any]) -> None:
     """Let the carve-outs and the limits of a block follow a smaller or larger shared memory."""
     size = values["shared_memory.size_kib"]
-    smaller = tuple(one for one in values["shared_memory.carveouts_kib"] if one < size)
-    values["shared_memory.carveouts_kib"] = (*smaller, size)
+    carveouts, *limits = FOLLOW_SHARED_MEMORY
+    values[carveouts] = (*(one for one in values[carveouts] if one < size), size)
     most = size * 1024 - values["shared_memory.reserved_per_block_bytes"]
-    for key in ("shared_memory.per_block_max_bytes", "shared_memory.default_limit_bytes"):
+    for key in limits:
         values[key] = min(values[key], most)
+
+
+def _refuse_swallowed(gpu: Gpu, overridden: set[str]) -> None:
+    """An override that shared memory's size would undo at once is an error, not a number without effect."""
+    shown, entries = flatten(gpu), dict(gpu.entries)
+    for key in FOLLOW_SHARED_MEMORY:
+        given = entries[key].value
+        if key in overridden and shown[key] != given:
+            problem = f"{given} does not fit shared_memory.size_kib ({gpu.shared_memory.size_kib})"
+            raise InputError(f"gpu.{key}", problem, f"{shown[key]} would, or change both")
 
 
 def _clock_of(values: Mapping[str, Any]) -> dict[str, int]:

@@ -53,6 +53,8 @@ def scaled(values: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def _undivided(values: Mapping[str, Any], divisor: int) -> list[str]:
+    if divisor == 1:
+        return []
     wrong = [key for key in COUNTED if values[key] % divisor]
     if not wrong and values["l2.partitions"] == 2 and values["memory_partitions"] // divisor % 2:
         wrong = ["memory_partitions"]
