@@ -1,0 +1,1 @@
+"""Kernel builders: from a group of operators to a program over virtual registers."""

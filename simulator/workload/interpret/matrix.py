@@ -1,0 +1,67 @@
+"""Matrix effects of a warp: fragments to matrices and back, in the layouts that the tensor cores' documented
+instructions have (PTX ISA: m16n8k16, m8n8k4, ldmatrix).
+
+Arrays are (blocks, 32 lanes) words. A half-precision product is exact in single precision; sums are taken in
+single precision, in no particular order, so results agree with hardware to rounding only.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simulator.workload.interpret.effects import floats, word_of
+from simulator.workload.interpret.memory import Words
+
+LANE = np.arange(32)
+GROUP, MEMBER = LANE // 4, LANE % 4
+HIGH = LANE // 16
+QUAD_PAIR = LANE % 16 // 4
+
+
+def halves(words: Sequence[Words]) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """(blocks, lanes, 2 * words) halves of some words, as single precision."""
+    stacked = np.ascontiguousarray(np.stack(words, axis=-1))
+    return stacked.view(np.float16).astype(np.float32)
+
+
+def product_16816(a: Sequence[Words], b: Sequence[Words], c: Sequence[Words]) -> list[Words]:
+    """D = A (16 × 16) * B (16 × 8) + C (16 × 8), C and D in single precision."""
+    blocks = a[0].shape[0]
+    left = np.zeros((blocks, 16, 16), np.float32)
+    right = np.zeros((blocks, 16, 8), np.float32)
+    left_halves, right_halves = halves(a), halves(b)
+    for word in range(4):
+        for half in range(2):
+            rows, columns = GROUP + 8 * (word % 2), 2 * MEMBER + half + 8 * (word // 2)
+            left[:, rows, columns] = left_halves[:, :, 2 * word + half]
+    for word in range(2):
+        for half in range(2):
+            right[:, 2 * MEMBER + half + 8 * word, GROUP] = right_halves[:, :, 2 * word + half]
+    product = left @ right
+    return [
+        word_of(floats(c[word]) + product[:, GROUP + 8 * (word // 2), 2 * MEMBER + word % 2])
+        for word in range(4)
+    ]
+
+
+def product_884(step: int, a: Sequence[Words], b: Sequence[Words], c: Sequence[Words]) -> list[Words]:
+    """Two of the eight accumulators a lane of four 8 × 8 × 4 products, one a quad pair (lanes q … q + 3 and q + 16 …)."""
+    blocks = a[0].shape[0]
+    rows = np.zeros((blocks, 4, 8, 4), np.float32)
+    columns = np.zeros((blocks, 4, 8, 4), np.float32)
+    place = LANE % 4 + 4 * HIGH
+    rows[:, QUAD_PAIR, place] = halves(a)
+    columns[:, QUAD_PAIR, place] = halves(b)
+    product = np.einsum("bqik,bqjk->bqij", rows, columns)
+    results = []
+    for odd in range(2):
+        index = 2 * step + odd
+        row = LANE % 2 + (index & 2) + 4 * HIGH
+        column = (index & 4) + (LANE & 2) + (index & 1)
+        results.append(word_of(floats(c[odd]) + product[:, QUAD_PAIR, row, column]))
+    return results
+
+
+def load_matrix(rows: Words) -> list[Words]:
+    """Four 8 × 8 matrices from (blocks, 32 lanes, 4 words) rows: lane l gets two neighbours of row l // 4 of each."""
+    return [np.ascontiguousarray(rows[:, 8 * matrix + GROUP, MEMBER]) for matrix in range(4)]

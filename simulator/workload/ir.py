@@ -1,0 +1,173 @@
+"""The kernel program before registers are chosen: operations over virtual registers, with loops, predicates,
+shared memory, barriers, shuffles, atomics and asynchronous copies.
+
+Each operation has a timing class (what the machine sees) and an effect (what it computes, for the interpreter).
+A virtual register is a mutable group of 1, 2 or 4 aligned words, or a predicate; it is not single-assignment.
+Addresses stand twice, as the register that program arithmetic fills and as the closed form that the trace
+carries; the interpreter proves them equal. Divergent control flow is not modelled: lanes are predicated.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum, auto, unique
+
+from hwmodels.operations import Operation
+
+from simulator.trace.expression import Expression
+from simulator.trace.schema import Guard, TensorInfo
+
+
+@unique
+class Effect(IntEnum):
+    """What an operation computes. `n` are its numbers, words are 32 bits, `p` a predicate."""
+
+    SPECIAL = auto()  # the special register numbers[0]: one of Special
+    CONSTANT = auto()  # every word of dst = n0
+    COPY = auto()  # dst = src
+    ADD = auto()  # sum of src words + n0
+    MULTIPLY_ADD = auto()  # src0 * n0 + n1 (+ src1)
+    MULTIPLY = auto()  # src0 * src1 (+ src2)
+    WIDE = auto()  # 64 bits: signed src0 * n0 + n1 (+ the pair src1)
+    MULTIPLY_HIGH = auto()  # upper word of unsigned src0 * n0
+    SHIFT_RIGHT = auto()  # unsigned src0 >> n0
+    AND = auto()  # src0 & n0
+    IN_RANGE = auto()  # p = unsigned src0 < n0 (and p1)
+    EQUALS = auto()  # p = src0 == n0
+    SELECT = auto()  # src0 (a predicate) ? a : b, where a and b are src1, src2 or, without them, n0, n1
+    UNPACK = auto()  # float of half n0 (0 low, 1 high) of src0
+    PACK = auto()  # two halves from floats src0 (low), src1 (high)
+    FLOAT_ADD = auto()
+    FLOAT_MULTIPLY = auto()
+    FLOAT_FUSED = auto()  # src0 * src1 + src2
+    FLOAT_MAXIMUM = auto()  # greater of src0 and n0 (or src1)
+    MATRIX_16816 = auto()  # dst quad = A (src0, quad) * B (src1, pair) + C (src2, quad)
+    MATRIX_884 = auto()  # step n0 of four quad-pair products: dst pair = A (pair) * B (pair) + C (pair)
+    LOAD = auto()
+    STORE = auto()
+    LOAD_MATRIX = auto()  # four 8 × 8 matrices of halves, row addresses by lane
+    COPY_ASYNC = auto()  # global to shared, zeros where the predicate is false
+    COMMIT = auto()
+    WAIT = auto()
+    BARRIER = auto()
+    SHUFFLE_XOR = auto()  # src0 of lane ^ n0
+    ATOMIC_ADD = auto()  # float add of src1 to memory, dst (if any) = the old value
+    BRANCH = auto()
+    EXIT = auto()
+    OPAQUE = auto()  # an unknown operator's work: takes time, computes nothing that can be checked
+
+
+@unique
+class Special(IntEnum):
+    """Special registers."""
+
+    THREAD = 0
+    BLOCK_X = 1
+    BLOCK_Y = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Virtual:
+    """A virtual register: `words` consecutive aligned words, or one predicate."""
+
+    number: int
+    words: int
+    name: str
+    predicate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Words first … first + words - 1 of a virtual register: what an operand names."""
+
+    virtual: Virtual
+    first: int
+    words: int
+
+    def __getitem__(self, index: int) -> "Part":
+        """One word."""
+        return self.cut(index, 1)
+
+    def cut(self, first: int, words: int) -> "Part":
+        """Some of the words, aligned to their number."""
+        return Part(self.virtual, self.first + first, words)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One memory access: byte address in closed form, the immediate that it contains beyond its address
+    register, and the width.
+    """
+
+    address: Expression
+    offset: int
+    bytes_per_lane: int
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operation.
+
+    Memory operations name their address register first (LDGSTS: shared, then global; none for local memory).
+    `when` is the predicate that switches lanes, `guards` its closed form. Tensor ids are -1 where none;
+    `src_tensors` runs parallel to `src` or is empty.
+    """
+
+    operation: Operation
+    effect: Effect
+    dst: tuple[Part, ...] = ()
+    src: tuple[Part, ...] = ()
+    numbers: tuple[int | float, ...] = ()
+    when: Part | None = None
+    guards: tuple[Guard, ...] = ()
+    access: Access | None = None
+    shared: Access | None = None
+    cache: str = "ca"
+    operator: int = -1
+    dst_tensor: int = -1
+    src_tensors: tuple[int, ...] = ()
+    latency: int = 0
+    count: int = 0
+
+    @property
+    def reads(self) -> tuple[Part, ...]:
+        """Every register part that is read, the predicate included."""
+        return self.src if self.when is None else (*self.src, self.when)
+
+    @property
+    def writes_all_lanes(self) -> bool:
+        """Whether no lane keeps an old value of dst."""
+        return self.when is None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A loop: `trips` turns of the body, at least one; its back-branch is the body's last operation."""
+
+    trips: int
+    body: tuple["Op | Repeat", ...]
+
+
+Body = tuple[Op | Repeat, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel over virtual registers."""
+
+    name: str
+    grid: tuple[int, int, int]
+    threads: int
+    body: Body
+    shared_bytes: int
+    operators: tuple[str, ...]
+    tensors: tuple[TensorInfo, ...]
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+def walk(body: Body) -> Iterator[tuple[int, Op]]:
+    """Every operation in program order, with the number of loops around it."""
+    for item in body:
+        if isinstance(item, Op):
+            yield 0, item
+        else:
+            yield from ((depth + 1, op) for depth, op in walk(item.body))

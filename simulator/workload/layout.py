@@ -1,0 +1,115 @@
+"""How tensors lie in global memory: channels last for activations, K R S C for convolution weights, single
+precision vectors for channel parameters; and where they lie, each from a 2-MiB boundary on.
+
+Channels are padded to a multiple of 8 (4 where there are at most 4, as in images), so that every vector access is
+whole; cuDNN pads likewise for tensor cores. Padding costs bytes, which count. A recycling allocator is not
+modelled: every tensor keeps its own place.
+"""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from hwmodels.errors import InputError
+
+from simulator.trace.schema import ADDRESS_LIMIT, TensorInfo
+
+PAGE = 2 << 20
+FIRST_ADDRESS = 1 << 36
+VECTOR_BYTES = 16
+DTYPES = {"float16": np.dtype(np.float16), "float32": np.dtype(np.float32)}
+Array = npt.NDArray[np.generic]
+
+
+def dtype_of(name: str) -> np.dtype[np.generic]:
+    """The element type of a tensor that kernels compute with."""
+    if name not in DTYPES:
+        raise InputError("dtype", f"{name!r} has no kernels", "use float16 or float32")
+    return DTYPES[name]
+
+
+def padded_channels(channels: int) -> int:
+    """Channels as stored."""
+    return 4 if channels <= 4 else -(-channels // 8) * 8
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One tensor's storage. `role` is `activation` (N C H W stored as N H W C), `filter` (K C R S stored as K R S C)
+    or `flat` (as it is, padded to 16 bytes).
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    role: str
+
+    @property
+    def channels(self) -> int:
+        """The innermost extent as stored; 1 where the layout is flat."""
+        return 1 if self.role == "flat" else padded_channels(self.shape[1])
+
+    @property
+    def elements(self) -> int:
+        """Elements as stored, in whole vectors."""
+        extents = self.shape if self.role == "flat" else (*self.shape[:1], *self.shape[2:], self.channels)
+        return -(-prod(extents) // self.vector) * self.vector
+
+    @property
+    def vector(self) -> int:
+        """Elements of one vector access."""
+        return VECTOR_BYTES // dtype_of(self.dtype).itemsize
+
+    @property
+    def bytes(self) -> int:
+        """Bytes as stored."""
+        return self.elements * dtype_of(self.dtype).itemsize
+
+    def pack(self, values: Array) -> npt.NDArray[np.uint8]:
+        """The bytes in memory of an array in the graph's own order; padding is zero."""
+        typed = values.astype(dtype_of(self.dtype)).reshape(self.shape)
+        if self.role != "flat":
+            last = np.moveaxis(typed, 1, -1)
+            typed = np.zeros((*last.shape[:-1], self.channels), typed.dtype)
+            typed[..., : last.shape[-1]] = last
+        flat = np.zeros(self.elements, typed.dtype)
+        flat[: typed.size] = typed.reshape(-1)
+        return flat.view(np.uint8)
+
+    def unpack(self, content: npt.NDArray[np.uint8]) -> Array:
+        """The array in the graph's own order from the bytes in memory."""
+        typed = content.view(dtype_of(self.dtype))
+        if self.role == "flat":
+            return typed[: prod(self.shape)].reshape(self.shape)
+        extents = (self.shape[0], *self.shape[2:], self.channels)
+        wide = typed[: prod(extents)].reshape(extents)
+        return np.moveaxis(wide[..., : self.shape[1]], -1, 1)
+
+
+def activation(shape: tuple[int, ...], dtype: str) -> Layout:
+    """The layout of an activation: channels last if it has any channels, flat otherwise."""
+    return Layout(shape, dtype, "activation" if len(shape) >= 3 else "flat")
+
+
+class Placement:
+    """Addresses of tensors, given in the order of first mention."""
+
+    def __init__(self) -> None:
+        self.infos: dict[str, TensorInfo] = {}
+        self.layouts: dict[str, Layout] = {}
+        self.next_address = FIRST_ADDRESS
+
+    def place(self, name: str, layout: Layout, kind: str) -> TensorInfo:
+        """The tensor's place; a second call for the same name gives the same place."""
+        if name in self.infos:
+            if self.layouts[name] != layout:
+                raise InputError(name, "is used in two layouts", "give each use its own tensor")
+            return self.infos[name]
+        info = TensorInfo(name, layout.bytes, self.next_address, kind)
+        self.next_address += -(-max(1, layout.bytes) // PAGE) * PAGE
+        if self.next_address >= ADDRESS_LIMIT:
+            raise InputError(name, "does not fit below 2^48 bytes", "use a smaller batch")
+        self.infos[name] = info
+        self.layouts[name] = layout
+        return info
