@@ -14,7 +14,7 @@ from typing import Any
 from hwmodels.card_yaml import load_mapping
 from hwmodels.entry import CONFIDENCES, Entry
 from hwmodels.errors import InputError, unknown
-from hwmodels.field import Kind
+from hwmodels.kinds import Kind
 from hwmodels.schema import check_key
 
 FOLDER = Path(__file__).parent / "cards"

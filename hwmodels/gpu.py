@@ -17,10 +17,13 @@ from typing import Any, NamedTuple
 from hwmodels import consistency
 from hwmodels.card_file import load_entries
 from hwmodels.crossbar_spec import CrossbarSpec
-from hwmodels.dram.spec import SECTOR_BYTES, TRANSFERS_PER_CLOCK, DramSpec
+from hwmodels.derive import fit_shared_memory, memory_clock, refuse_swallowed
+from hwmodels.dram.address_map import parse_map
+from hwmodels.dram.spec import SECTOR_BYTES, DramSpec
 from hwmodels.entry import Entry
 from hwmodels.errors import InputError
-from hwmodels.field import Kind, choice, number, text
+from hwmodels.field import choice, number, text
+from hwmodels.kinds import Kind
 from hwmodels.l1_spec import L1Spec
 from hwmodels.l2_spec import L2Spec
 from hwmodels.launch import LaunchSpec
@@ -31,15 +34,10 @@ from hwmodels.schema import assemble, check_key, flatten, keys_of, missing_keys
 from hwmodels.shared_memory_spec import SharedMemorySpec
 from hwmodels.sm import SmSpec
 from hwmodels.tlb import TlbSpec
-from hwmodels.units import FEMTOSECONDS_PER_MICROSECOND, mhz_to_period_fs
+from hwmodels.units import mhz_to_period_fs
 
 ARCHITECTURES = ("volta", "ampere", "hopper", "ada")
 LABELS = ("name", "die", "scale")
-FOLLOW_SHARED_MEMORY = (
-    "shared_memory.carveouts_kib",
-    "shared_memory.per_block_max_bytes",
-    "shared_memory.default_limit_bytes",
-)
 DERIVED_KEYS = {"dram.bandwidth_gb_s": "dram.data_rate_mbps, dram.width_bits and dram.channels"}
 
 
@@ -110,7 +108,8 @@ class Gpu:
                 f"gpu.{missing[0]}", "an operation that this card lacks needs all its keys", "set it too"
             )
         gpu = _build(entries)
-        _refuse_swallowed(gpu, {full_key.removeprefix("gpu.") for full_key in overrides})
+        given = {key: entry.value for key, entry in entries.items()}
+        refuse_swallowed({key.removeprefix("gpu.") for key in overrides}, given, flatten(gpu))
         return gpu
 
     def scaled(self, scale: str) -> Gpu:
@@ -197,39 +196,11 @@ def _build(entries: Mapping[str, Entry]) -> Gpu:
     shown = scaled({key: entry.value for key, entry in entries.items()}, entries["scale"].value)
     consistency.check(shown)
     values = {key: keys[key].read(value, f"gpu.{key}") for key, value in shown.items()}
-    _fit_shared_memory(values)
-    derived = {**_clock_of(values), "entries": tuple(entries.items())}
+    fit_shared_memory(values)
+    derived = {**memory_clock(values), "entries": tuple(entries.items())}
     gpu: Gpu = assemble(Gpu, values, derived)
+    dram = gpu.dram
+    parse_map(
+        dram.address_map, dram.bank_groups, dram.banks_per_group, dram.rows, dram.row_bytes // SECTOR_BYTES
+    )
     return gpu
-
-
-def _fit_shared_memory(values: dict[str, Any]) -> None:
-    """Let the carve-outs and the limits of a block follow a smaller or larger shared memory."""
-    size = values["shared_memory.size_kib"]
-    carveouts, *limits = FOLLOW_SHARED_MEMORY
-    values[carveouts] = (*(one for one in values[carveouts] if one < size), size)
-    most = size * 1024 - values["shared_memory.reserved_per_block_bytes"]
-    for key in limits:
-        values[key] = min(values[key], most)
-
-
-def _refuse_swallowed(gpu: Gpu, overridden: set[str]) -> None:
-    """An override that shared memory's size would undo at once is an error, not a number without effect."""
-    shown, entries = flatten(gpu), dict(gpu.entries)
-    for key in FOLLOW_SHARED_MEMORY:
-        given = entries[key].value
-        if key in overridden and shown[key] != given:
-            problem = f"{given} does not fit shared_memory.size_kib ({gpu.shared_memory.size_kib})"
-            raise InputError(f"gpu.{key}", problem, f"{shown[key]} would, or change both")
-
-
-def _clock_of(values: Mapping[str, Any]) -> dict[str, int]:
-    """The memory's clock and burst time, from data rate and width."""
-    transfers = TRANSFERS_PER_CLOCK[values["dram.standard"]]
-    rate, width = values["dram.data_rate_mbps"], values["dram.width_bits"]
-    if (8 * SECTOR_BYTES) % (width * transfers):
-        remedy = f"{8 * SECTOR_BYTES // transfers // 2} gives a burst of two clocks"
-        raise InputError("gpu.dram.width_bits", f"{width} pins do not move a sector in whole clocks", remedy)
-    tck_fs = (2 * transfers * FEMTOSECONDS_PER_MICROSECOND + rate) // (2 * rate)
-    clocks = 8 * SECTOR_BYTES // (width * transfers)
-    return {"dram.timing.tck_fs": tck_fs, "dram.timing.burst_fs": clocks * tck_fs}

@@ -14,7 +14,8 @@ from functools import cache
 from typing import Any
 
 from hwmodels.errors import InputError, nearest
-from hwmodels.field import Kind, kind_of
+from hwmodels.field import kind_of
+from hwmodels.kinds import Kind
 from hwmodels.operations import Operation, OperationTable, OperationTiming
 
 

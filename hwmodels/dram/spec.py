@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hwmodels.dram.standards import STANDARDS
 from hwmodels.dram.timing_spec import DramTiming
 from hwmodels.field import choice, number, text
 
 SECTOR_BYTES = 32
-STANDARDS = ("HBM2", "HBM2E", "HBM3", "HBM3E", "GDDR6", "GDDR6X")
-
-# Bits that a pin moves in one command clock: double rate for HBM2, a clock at a quarter of the pin rate for
-# HBM3, at an eighth for GDDR6. GDDR6X is taken as GDDR6 with its own data rate.
-TRANSFERS_PER_CLOCK = {"HBM2": 2, "HBM2E": 2, "HBM3": 4, "HBM3E": 4, "GDDR6": 8, "GDDR6X": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +49,8 @@ class DramSpec:
     refresh: str = choice("per_bank", "all_bank", "none", doc="Refresh bank by bank, all at once, or never.")
     refresh_postpone: int = number(unit="refreshes", low=0, high=64, doc="Refreshes that may be put off.")
     address_map: str = text(
-        doc="Fields of a sector's number inside its pseudo-channel, lowest last.",
-        pattern=r"[a-z_]+(:[a-z_]+){2,5}",
+        doc="Fields of a sector's index inside its pseudo-channel, lowest last; see dram/address_map.py.",
+        pattern=r"[a-z][a-z0-9=:\[\] ]*",
         example="row:bank:column:bankgroup",
     )
 

@@ -45,5 +45,10 @@ class DramTiming:
     refi_pb: Femtoseconds = nanoseconds(
         low=0, high=100_000, doc="Between one-bank refreshes of a pseudo-channel."
     )
-    act_slots: int = number(unit="memory cycles", low=1, high=16, doc="Row-command slots of an activate.")
-    pre_slots: int = number(unit="memory cycles", low=1, high=16, doc="Row-command slots of a precharge.")
+    act_slots: int = number(
+        unit="row slots",
+        low=1,
+        high=16,
+        doc="Row-bus slots of an activate; a clock has one, or two from HBM3 on.",
+    )
+    pre_slots: int = number(unit="row slots", low=1, high=16, doc="Row-bus slots of a precharge.")

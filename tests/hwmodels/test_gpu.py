@@ -5,13 +5,13 @@ import yaml
 
 from hwmodels import Gpu, cards
 from hwmodels.errors import InputError
-from hwmodels.field import Nanoseconds, Number, Numbers
 from hwmodels.gpu import gpu_keys
+from hwmodels.kinds import Nanoseconds, Number, Numbers
 from hwmodels.scale import valid_divisors
 
 A100 = Gpu.from_card("a100-sxm-40gb")
 V100 = Gpu.from_card("v100-sxm2-16gb")
-FIXED = {"l1.line_bytes", "l1.sector_bytes"}
+FIXED = {"l1.line_bytes", "l1.sector_bytes", "dram.width_bits"}
 # Keys whose nearest other value would break a relation with another key, with a value that does not.
 OTHER = {
     "memory_partitions": 20,
@@ -30,7 +30,6 @@ OTHER = {
     "l2.ways": 8,
     "dram.channels": 80,
     "dram.pseudo_channels_per_channel": 1,
-    "dram.width_bits": 32,
     "dram.bank_groups": 2,
     "dram.banks_per_group": 2,
     "dram.rows": 65536,
@@ -116,8 +115,13 @@ def test_a_dump_is_a_card(name: str, tmp_path) -> None:
         ({"dram.bandwidth_gb_s": 900}, "derived from others; set dram.data_rate_mbps"),
         (
             {"dram.address_map": "row"},
-            "'row' is not of the right form; a text such as 'row:bank:column:bankgroup'",
+            "dram.address_map 'row': bank needs its 2 bits exactly once",
         ),
+        (
+            {"dram.address_map": "?"},
+            "'.' is not of the right form; a text such as 'row:bank:column:bankgroup'",
+        ),
+        ({"dram.address_map": "row:bank:colum:bankgroup"}, "'colum' is not a field"),
         ({"shared_memory.carveouts_kib": [8, 0]}, r"the list does not ascend; \[0, 8\]"),
         ({"shared_memory.carveouts_kib": 8}, "8 is not a list"),
         ({"operations.FFMA.pipeline": "FMAA"}, "'FMAA' is not a choice; 'FMA'"),
@@ -148,7 +152,7 @@ def test_a_wrong_override_is_one_line_with_the_nearest(overrides: dict[str, obje
         ({"dram.drain_low": 192}, r"not below drain_high \(192\); at most 191"),
         ({"dram.drain_high": 257}, r"above write_queue_depth \(256\).*; at most 256"),
         ({"dram.rows": 1000}, "1000 is not a power of two.*; 512 or 1024"),
-        ({"dram.width_bits": 48}, "48 pins do not move a sector in whole clocks; 64"),
+        ({"dram.width_bits": 48}, "a burst of HBM2 on 48 pins is not one sector of 32 bytes; 64 pins"),
         ({"dram.timing.rc_ns": 20}, "shorter than ras_ns; at least 34"),
         ({"dram.refresh": "all_bank", "dram.timing.refi_ns": 100}, "the memory would only refresh"),
         ({"dram.timing.refi_pb_ns": 10}, "the banks would only refresh; above 10"),
