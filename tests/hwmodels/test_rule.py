@@ -48,8 +48,12 @@ def all_rules():
     return {name: function for name, function in listed_rules().items() if name.startswith("hwmodels.")}
 
 
+def signature_of(function):
+    return inspect.signature(function, eval_str=True)
+
+
 def compiled_rules():
-    """Each rule compiled from copies that call compiled copies, so that the plain functions stay as they are."""
+    """Each rule compiled as a copy that calls compiled copies; the plain functions stay as they are."""
     numba = pytest.importorskip("numba")
     compiled = {}
     by_function = {}
@@ -67,11 +71,8 @@ def draw(random, parameters):
     arguments = []
     for parameter in parameters:
         if "Sequence" in str(parameter.annotation):
-            arguments.append(
-                np.sort(random.integers(0, 2000, 128))
-                if random.random() < 0.5
-                else random.integers(0, 2000, 128)
-            )
+            values = random.integers(0, 2000, 128)
+            arguments.append(np.sort(values) if random.random() < 0.5 else values)
         elif parameter.name == "mask":
             arguments.append(int(random.choice([0xFFFFFFFF, int(random.integers(0, 1 << 32))])))
         else:
@@ -99,7 +100,7 @@ def test_the_list_cannot_be_changed_from_outside():
 
 def test_rules_take_and_give_integers_only():
     for name, function in all_rules().items():
-        signature = inspect.signature(function)
+        signature = signature_of(function)
         assert signature.return_annotation is int, name
         for parameter in signature.parameters.values():
             assert parameter.annotation is int or "Sequence[int]" in str(parameter.annotation), (
@@ -110,8 +111,9 @@ def test_rules_take_and_give_integers_only():
 
 def test_every_rule_of_this_floor_compiles():
     numba = pytest.importorskip("numba")
+    plain = all_rules()
     for name, function in compiled_rules().items():
-        parameters = inspect.signature(function.py_func).parameters.values()
+        parameters = signature_of(plain[name]).parameters.values()
         types_ = [numba.int64 if parameter.annotation is int else numba.int64[:] for parameter in parameters]
         function.compile(tuple(types_))
         assert function.nopython_signatures[0].return_type in {numba.int64, numba.intp}, name
@@ -124,7 +126,7 @@ def test_compiled_rules_give_the_same_numbers():
     for name in plain:
         if name.split(".")[1] not in OWN_MODULES:
             continue
-        parameters = list(inspect.signature(plain[name]).parameters.values())
+        parameters = list(signature_of(plain[name]).parameters.values())
         for _ in range(60):
             arguments = draw(random, parameters)
             as_lists = [a.tolist() if isinstance(a, np.ndarray) else a for a in arguments]
