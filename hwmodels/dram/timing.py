@@ -9,7 +9,7 @@ termination, power-down and mode registers are not modelled.
 """
 
 # ruff: noqa: PLR1730 - plain comparisons in the rules, which an engine may compile.
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -237,7 +237,7 @@ def legal_at(
 
 @rule
 def record(
-    history: list[int],
+    history: MutableSequence[int],
     row_slots: int,
     row_slots_per_clock: int,
     shape: Sequence[int],

@@ -16,7 +16,7 @@ from typing import Any
 from hwmodels.dram.address_map import parse_map
 from hwmodels.dram.clocks import timing_clocks
 from hwmodels.dram.spec import SECTOR_BYTES, DramSpec
-from hwmodels.dram.timing import Command, constraint_table
+from hwmodels.dram.timing import Command, ConstraintTable, constraint_table
 from simulator.machine.reference import dram_refresh
 from simulator.machine.reference.dram_candidates import column_candidate, row_candidate
 from simulator.machine.reference.dram_command import issue_column, issue_row
@@ -31,9 +31,12 @@ Completion = tuple[int, Any, int, int, int]
 class DramChannel:
     """One channel of `spec`. The owner pushes requests, ticks it at `next_ck`, and empties `completions`."""
 
-    def __init__(self, spec: DramSpec, pseudo_channels: int | None = None) -> None:
+    def __init__(
+        self, spec: DramSpec, pseudo_channels: int | None = None, table: ConstraintTable | None = None
+    ) -> None:
         self.clocks = timing_clocks(spec)
-        self.distances = distances_of(constraint_table(self.clocks))
+        self.table = constraint_table(self.clocks) if table is None else table
+        self.distances = distances_of(self.table)
         self.map = parse_map(
             spec.address_map,
             spec.bank_groups,
