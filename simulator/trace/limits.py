@@ -1,7 +1,8 @@
-"""What a trace may be at most. Larger ones are refused with the limit and the remedy, before anything is allocated.
+"""What a trace may be at most. Larger ones are refused with the limit and the remedy, before anything is
+allocated.
 
-Launch limits are CUDA's for compute capability 7.0 and later; the others keep a hostile or mistaken file from costing a
-machine's memory or a day.
+Launch limits are CUDA's for compute capability 7.0 and later; the others keep a hostile or mistaken file
+from costing a machine's memory or a day.
 """
 
 MAX_GRID = (2**31 - 1, 65535, 65535)

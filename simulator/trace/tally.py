@@ -146,7 +146,9 @@ class Batch:
             return True
         if high < guard.low or low >= guard.high:
             return False
-        values: list[Any] = [value[:, None] if isinstance(value, np.ndarray) else value for value in self.values]
+        values: list[Any] = [
+            value[:, None] if isinstance(value, np.ndarray) else value for value in self.values
+        ]
         values[Variable.LANE] = np.arange(LANES)
         values[Variable.THREAD] = self.warps[:, None] * LANES + np.arange(LANES)
         found: Any = guard.expression.evaluate(values)
@@ -160,7 +162,7 @@ def static_size(items: Items) -> int:
 
 
 def batches(trace: KernelTrace, *, by_warp: bool = False) -> Iterator[Batch]:
-    """All warps of a generated trace, those that cannot differ once; `by_warp` keeps those of a block apart."""
+    """All warps of a generated trace, equal ones once; `by_warp` keeps those of a block apart."""
     assert trace.program is not None, "only a generated trace is tallied"
     needed = control_variables(trace.program.body)
     by_block = bool(needed & {Variable.BLOCK, Variable.BLOCK_X, Variable.BLOCK_Y, Variable.BLOCK_Z})
@@ -181,7 +183,7 @@ def batches(trace: KernelTrace, *, by_warp: bool = False) -> Iterator[Batch]:
 
 
 def tally(trace: KernelTrace) -> list[int]:
-    """How often each static instruction is issued in the whole launch, over all warps; either form of trace."""
+    """How often each static instruction is issued in the whole launch; either form of trace."""
     totals = [0] * len(trace.flat().instructions)
     if trace.recording is not None:
         statics = trace.recording.variant_statics
