@@ -13,6 +13,8 @@ from hwmodels.rule import rule
 
 __all__ = ["bank_cycles", "contention"]
 
+WINDOW_BANKS = 48  # banks counted at a time, so that a bit for each fits an integer
+
 
 @rule
 def is_word_asked_before(
@@ -34,7 +36,7 @@ def is_word_asked_before(
 
 
 @rule
-def group_cycles(
+def window_cycles(
     addresses: Sequence[int],
     mask: int,
     first_lane: int,
@@ -42,24 +44,13 @@ def group_cycles(
     bytes_per_lane: int,
     banks: int,
     bank_bytes: int,
+    first_bank: int,
 ) -> int:
-    """Passes of one group of lanes: the most distinct words (address // bank_bytes) it wants from a bank.
+    """Most distinct words (address // bank_bytes) that a group of lanes wants from one of 48 banks.
 
-    Words are counted for all banks at once in bit planes: bit b of `ones`, `twos`, ... is a binary digit of
-    the count of bank b. That needs no table, and at most 48 banks and 127 words a bank.
+    Words are counted for all these banks at once in bit planes: bit b of `ones`, `twos`, ... is a binary
+    digit of the count of bank `first_bank` + b. That needs no table, and holds up to 127 words a bank.
     """
-    low = 1 << 62
-    high = -1
-    for lane in range(first_lane, first_lane + lanes):
-        if (mask >> lane) & 1:
-            address = addresses[lane]
-            low = address if address < low else low
-            high = address if address > high else high
-    if high < 0:
-        return 0
-    if (high + bytes_per_lane - 1) // bank_bytes - low // bank_bytes < banks:
-        # Most accesses end here: within one stretch of `banks` words no two share a bank.
-        return 1
     used = ones = twos = fours = eights = sixteens = thirty_twos = sixty_fours = 0
     previous = highest = -1
     for lane in range(first_lane, first_lane + lanes):
@@ -71,7 +62,10 @@ def group_cycles(
             continue
         previous = last_word
         for word in range(first_word, last_word + 1):
-            bank = 1 << (word % banks)
+            place = word % banks - first_bank
+            if place < 0 or place >= WINDOW_BANKS:
+                continue
+            bank = 1 << place
             # A word beyond all earlier ones, or in an unused bank, is new without a search.
             if (
                 word <= highest
@@ -92,12 +86,44 @@ def group_cycles(
                 sixty_fours ^= carry
     # From the highest digit down, keep the banks that have it wherever one does; these count most.
     planes = (ones, twos, fours, eights, sixteens, thirty_twos, sixty_fours)
-    cycles = 0
+    words = 0
     largest = used
     for digit in range(6, -1, -1):
         if largest & planes[digit]:
             largest &= planes[digit]
-            cycles += 1 << digit
+            words += 1 << digit
+    return words
+
+
+@rule
+def group_cycles(
+    addresses: Sequence[int],
+    mask: int,
+    first_lane: int,
+    lanes: int,
+    bytes_per_lane: int,
+    banks: int,
+    bank_bytes: int,
+) -> int:
+    """Passes of one group of lanes that go together: the words wanted from its busiest bank."""
+    low = 1 << 62
+    high = -1
+    for lane in range(first_lane, first_lane + lanes):
+        if (mask >> lane) & 1:
+            address = addresses[lane]
+            low = address if address < low else low
+            high = address if address > high else high
+    if high < 0:
+        return 0
+    if (high + bytes_per_lane - 1) // bank_bytes - low // bank_bytes < banks:
+        # Most accesses end here: within one stretch of `banks` words no two share a bank.
+        return 1
+    cycles = 0
+    for first_bank in range(0, banks, WINDOW_BANKS):
+        words = window_cycles(
+            addresses, mask, first_lane, lanes, bytes_per_lane, banks, bank_bytes, first_bank
+        )
+        cycles = max(cycles, words)
     return cycles
 
 
@@ -108,11 +134,11 @@ def bank_cycles(addresses: Sequence[int], mask: int, bytes_per_lane: int, banks:
     Lanes of up to one bank width go together; of twice the width by half-warps, of four times by
     quarter-warps, whose cycles add up.
     """
-    groups = max(1, bytes_per_lane // bank_bytes)
-    lanes = WARP_LANES // groups
+    lanes = max(1, WARP_LANES // max(1, bytes_per_lane // bank_bytes))
     cycles = 0
-    for group in range(groups):
-        cycles += group_cycles(addresses, mask, group * lanes, lanes, bytes_per_lane, banks, bank_bytes)
+    for first_lane in range(0, WARP_LANES, lanes):
+        going = min(lanes, WARP_LANES - first_lane)
+        cycles += group_cycles(addresses, mask, first_lane, going, bytes_per_lane, banks, bank_bytes)
     return cycles
 
 

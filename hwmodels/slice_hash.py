@@ -12,9 +12,8 @@ from hwmodels.scatter import scatter
 
 __all__ = ["home_of", "line_from", "local_line"]
 
-RUN_LINES = (
-    16  # neighbouring lines scattered by the hash; 16 lines are 2 KiB, two rows of a DRAM pseudo-channel
-)
+# Neighbouring lines that the hash scatters one by one: 2 KiB, a row in each of two HBM pseudo-channels.
+RUN_LINES = 16
 
 
 @rule

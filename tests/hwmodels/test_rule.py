@@ -24,7 +24,8 @@ OWN_MODULES = (
 SIZES = {  # ranges of integer parameters that have a meaning; every other one is drawn below 2**20
     "bytes_per_lane": [1, 2, 4, 8, 16],
     "tag_banks": [1, 2, 4, 8, 16],
-    "banks": [2, 16, 32],
+    "banks": [2, 16, 32, 100],
+    "first_bank": [0, 48],
     "bank_bytes": [4, 8],
     "bank_ports": [1, 2],
     "partitions": [1, 2],
