@@ -1,4 +1,4 @@
-"""`stallscope trace info|check`: what is in a kernel trace, and whether it is sound."""
+"""`stallscope trace info|check|convert`: what is in a kernel trace, whether it is sound, a copy as a file."""
 
 import argparse
 from typing import Any
@@ -10,6 +10,7 @@ examples:
   stallscope trace info mine.trace.npz
   stallscope trace info kernel:copy,megabytes=4 --json
   stallscope trace check mine.trace.npz
+  stallscope trace convert kernel:copy,megabytes=4 --out copy.trace.npz
 
 FILE is a trace file (.trace.npz) or a shipped kernel with its parameters: kernel:NAME[,key=value...].
 """
@@ -18,15 +19,18 @@ FILE is a trace file (.trace.npz) or a shipped kernel with its parameters: kerne
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Describe the command and its parts."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        "trace", help="what is in a trace; full check", description=__doc__, epilog=EPILOG
+        "trace", help="what is in a trace; full check; convert to a file", description=__doc__, epilog=EPILOG
     )
-    parts = parser.add_subparsers(dest="part", metavar="info|check", required=True)
+    parts = parser.add_subparsers(dest="part", metavar="info|check|convert", required=True)
     for name, text in (
         ("info", "what each kernel is made of"),
         ("check", "walk the whole trace and check it"),
+        ("convert", "write the trace as a .trace.npz file"),
     ):
         part = parts.add_parser(name, help=text, description=f"{text.capitalize()}.", epilog=EPILOG)
         part.add_argument("file", metavar="FILE", help="a .trace.npz file or kernel:NAME[,key=value...]")
+        if name == "convert":
+            part.add_argument("--out", required=True, metavar="FILE.trace.npz", help="where to write it")
         add_common(part)
     return parser
 
@@ -37,7 +41,7 @@ def load_traces(text: str) -> list[Any]:
         from simulator.trace.kernels import from_spec
 
         return list(from_spec(text))
-    from simulator.trace import load
+    from simulator.trace.archive import load
 
     return list(load(text))
 
@@ -45,11 +49,12 @@ def load_traces(text: str) -> list[Any]:
 def run(args: argparse.Namespace) -> int:
     """Describe or check the trace."""
     traces = load_traces(args.file)
-    return _info(args, traces) if args.part == "info" else _check(args, traces)
+    parts = {"info": _info, "check": _check, "convert": _convert}
+    return parts[args.part](args, traces)
 
 
 def _info(args: argparse.Namespace, traces: list[Any]) -> int:
-    from simulator.trace import info
+    from simulator.trace.info import info
 
     kernels = [info(trace) for trace in traces]
     if args.json:
@@ -74,13 +79,38 @@ def _times(extent: Any) -> str:
 
 
 def _check(args: argparse.Namespace, traces: list[Any]) -> int:
-    from simulator.trace import check
+    from simulator.trace.check import check
 
+    kernels = []
     for trace in traces:
-        check(trace)
-        say(f"{trace.name}: sound")
+        say(f"checking {trace.name}")
+        walked = check(trace, full=True)
+        kernels.append(
+            {
+                "name": trace.name,
+                "sound": True,
+                "walked": walked.warp_instructions,
+                "complete": walked.complete,
+            }
+        )
     if args.json:
-        print_json({"sound": True, "kernels": [trace.name for trace in traces]})
+        print_json({"sound": True, "kernels": kernels})
+        return 0
+    for kernel in kernels:
+        extent = "all" if kernel["complete"] else "not all"
+        print(
+            f"{kernel['name']}: sound; walked {kernel['walked']} warp instructions, {extent} of the kernel's"
+        )
+    return 0
+
+
+def _convert(args: argparse.Namespace, traces: list[Any]) -> int:
+    from simulator.trace.archive import save
+
+    path = save(traces, args.out)
+    document = {"file": str(path), "bytes": path.stat().st_size, "kernels": [trace.name for trace in traces]}
+    if args.json:
+        print_json(document)
     else:
-        print(f"{args.file}: {len(traces)} kernels, sound")
+        print(f"{path}: {len(traces)} kernels, {document['bytes']} bytes")
     return 0
