@@ -283,10 +283,11 @@ class Emitter:
         width: int,
         flag: Flag | None = None,
         tensor: int = -1,
+        offset: int = 0,
     ) -> None:
         """Global to shared without a stop in registers; zeros where the flag is false."""
         shared = Access((place.index + place_offset).expression(), place_offset, width)
-        access = Access(pointer.index.expression(), 0, width)
+        access = Access((pointer.index + offset).expression(), offset, width)
         cache = "cg" if width == 16 else "ca"
         self.op(
             Operation.LDGSTS,

@@ -10,20 +10,25 @@ from dataclasses import dataclass
 
 from hwmodels.operations import Operation
 
-from simulator.trace.schema import TensorInfo
+from simulator.trace.schema import Guard, TensorInfo
 from simulator.workload.affine import Index
 from simulator.workload.builders.geometry import COLUMNS, DEPTH, PAIR_BYTES, THREADS, Convolution, Tile
 from simulator.workload.emit import Emitter, Flag, Pointer, Scalar
 from simulator.workload.ir import Effect, Part
 
+BELOW_ANY_IMAGE = -(1 << 24)
+
 
 @dataclass(frozen=True, slots=True)
 class PixelRow:
-    """One row of pixels that a thread copies: element offset of its window, first image row, first element in it."""
+    """One output pixel whose window a thread copies: element offset of the window, first image row, first element in
+    that row. `implied` is what the register of `top` answers for besides its closed form.
+    """
 
     offset: Scalar
-    top: Scalar | None
-    left: Scalar | None
+    top: Scalar | None = None
+    left: Scalar | None = None
+    implied: tuple[Guard, ...] = ()
 
 
 class Staging:
@@ -88,7 +93,7 @@ class Staging:
         emitter, shape = self.emitter, self.shape
         if shape.pointwise:
             offset = emitter.multiply_add(pixel, shape.stored_channels, name="pixel offset")
-            return PixelRow(offset, pixel if self.tail else None, None)
+            return PixelRow(offset, pixel if self.tail else None)
         line = emitter.divide(pixel, shape.out_width)
         column = emitter.remainder(pixel, shape.out_width, line)
         image = emitter.divide(line, shape.out_height)
@@ -102,14 +107,16 @@ class Staging:
         )
         first = emitter.multiply_add(image, shape.height, top)
         offset = emitter.multiply_add(first, shape.row_elements, left, "pixel offset")
+        implied: tuple[Guard, ...] = ()
         if self.tail:
             # Beyond the last pixel: a top so low that no image row is ever in range.
             valid = emitter.within(pixel, shape.rows)
-            low = emitter.constant(-(1 << 24))
+            low = emitter.constant(BELOW_ANY_IMAGE)
             merged = emitter.fresh(1, "top")
             emitter.op(Operation.ALU, Effect.SELECT, (merged,), (valid.part, top.part, low))
-            top = PixelTop(merged, top.index, pixel.index)
-        return PixelRow(offset, top if self.needs_top else None, left if shape.guards_width else None)
+            top, implied = Scalar(merged, top.index), valid.guards
+        kept_top = top if self.needs_top else None
+        return PixelRow(offset, kept_top, left if shape.guards_width else None, implied)
 
     # -- one tile
 
@@ -148,13 +155,10 @@ class Staging:
         if pixel.top is not None:
             top = pixel.top
             if self.window_row is not None:
-                step = Scalar(self.window_row, row * shape.row_dilation)
-                moved = emitter.add(Scalar(top.part, top.index), step)
-                top = PixelTop(moved.part, moved.index, top.pixel) if isinstance(top, PixelTop) else moved
+                top = emitter.add(top, Scalar(self.window_row, row * shape.row_dilation))
             limit = shape.rows if shape.pointwise else shape.height
             flag = emitter.within(top, limit, flag)
-            if isinstance(top, PixelTop):
-                flag = Flag(flag.part, (*flag.guards, top.guard(shape.rows)))
+            flag = Flag(flag.part, (*flag.guards, *pixel.implied))
         if pixel.left is not None:
             flag = emitter.within(emitter.add(pixel.left, position), shape.row_elements, flag)
         return flag

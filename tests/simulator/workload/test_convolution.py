@@ -1,0 +1,109 @@
+"""Convolution kernels, run on values, against a direct sum in double precision: padding, stride, odd sizes, tails,
+epilogues, both tensor-core shapes, capped registers.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from numeric import run_kernels
+
+from hwmodels.operations import Operation
+from simulator.workload.builders.chain import Stage
+from simulator.workload.builders.convolution import convolution_kernel
+from simulator.workload.builders.geometry import COLUMNS, DEPTH, Convolution, Tile
+from simulator.workload.ir import walk
+from simulator.workload.layout import Layout, Placement
+from simulator.workload.target import AMPERE, VOLTA
+
+SHAPES = {
+    "image": Convolution(1, 3, 15, 13, 64, (7, 7), (2, 2), (3, 3, 3, 3)),
+    "pointwise": Convolution(1, 64, 6, 7, 72, (1, 1)),
+    "pointwise whole": Convolution(2, 40, 8, 8, 64, (1, 1)),
+    "three": Convolution(2, 32, 9, 7, 24, (3, 3), (1, 1), (1, 1, 1, 1)),
+    "wide": Convolution(1, 48, 7, 5, 16, (3, 3), (2, 1), (0, 1, 1, 0)),
+    "dilated": Convolution(1, 8, 11, 6, 3, (3, 2), (1, 2), (2, 0, 2, 1), 2),
+}
+
+
+def direct(shape: Convolution, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """The sum by definition."""
+    top, left, bottom, right = shape.pads
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (top, bottom), (left, right)))
+    out = np.zeros((shape.batch, shape.filters, shape.out_height, shape.out_width))
+    for r in range(shape.window[0]):
+        for s in range(shape.window[1]):
+            a = r * shape.row_dilation
+            rows = padded[:, :, a : a + (shape.out_height - 1) * shape.strides[0] + 1 : shape.strides[0]]
+            cut = rows[..., s : s + (shape.out_width - 1) * shape.strides[1] + 1 : shape.strides[1]]
+            out += np.einsum("nchw,kc->nkhw", cut, w[:, :, r, s].astype(np.float64))
+    return out
+
+
+def setting(shape: Convolution, fused: bool):
+    place = Placement()
+    out_layout = Layout((shape.batch, shape.filters, shape.out_height, shape.out_width), "float16", "activation")
+    x = place.place("x", Layout((shape.batch, shape.channels, shape.height, shape.width), "float16", "activation"), "input")
+    w = place.place("w", Layout((shape.filters, shape.channels, *shape.window), "float16", "filter"), "weight")
+    y, z, out, other = (place.place(n, out_layout, "intermediate") for n in ("y", "z", "out", "other"))
+    vector = Layout((1, shape.filters), "float32", "activation")
+    scale, shift = (place.place(n, vector, "weight") for n in ("scale", "shift"))
+    stages = (
+        Stage("affine", "bn", y, z, scale, shift),
+        Stage("add", "sum", z, z, other=other),
+        Stage("relu", "relu", z, out),
+    )
+    return place, x, w, y, stages if fused else ()
+
+
+def inputs(shape: Convolution):
+    rng = np.random.default_rng(3)
+    draw = rng.standard_normal
+    return {
+        "x": draw((shape.batch, shape.channels, shape.height, shape.width)).astype(np.float16),
+        "w": (draw((shape.filters, shape.channels, *shape.window)) / 8).astype(np.float16),
+        "scale": draw((1, shape.filters)).astype(np.float32),
+        "shift": draw((1, shape.filters)).astype(np.float32),
+        "other": draw((shape.batch, shape.filters, shape.out_height, shape.out_width)).astype(np.float16),
+    }
+
+
+@pytest.mark.parametrize("cap", [None, 64])
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("rows", [64, 128])
+@pytest.mark.parametrize("target", [AMPERE, VOLTA], ids=["ampere", "volta"])
+@pytest.mark.parametrize("name", SHAPES)
+def test_convolution_gives_true_values(name, target, rows, fused, cap):
+    if cap and (rows == 64) != fused:
+        pytest.skip("two of the four combinations cover spilling")
+    shape = SHAPES[name]
+    place, x, w, y, stages = setting(shape, fused)
+    kernel = convolution_kernel("conv", "n0", shape, x, w, y, stages, target, Tile(rows))
+    values = inputs(shape)
+    (got,), (allocation,) = run_kernels([kernel], place, values, ["out" if fused else "y"], cap)
+    expected = direct(shape, values["x"], values["w"])
+    if fused:
+        scale, shift = (values[n].reshape(1, -1, 1, 1).astype(np.float64) for n in ("scale", "shift"))
+        expected = np.maximum(expected * scale + shift + values["other"], 0)
+    np.testing.assert_allclose(got, expected, rtol=4e-3, atol=1e-2)
+    if cap:
+        assert allocation.registers_per_thread <= cap
+    else:
+        assert allocation.spill_bytes_per_thread == 0
+
+
+@pytest.mark.parametrize("target", [AMPERE, VOLTA], ids=["ampere", "volta"])
+def test_products_are_those_of_the_tile_with_its_tails(target):
+    shape = SHAPES["image"]
+    place, x, w, y, _ = setting(shape, False)
+    kernel = convolution_kernel("conv", "n0", shape, x, w, y, (), target, Tile(128))
+    trips = shape.depth_tiles
+    assert trips == 7
+    products = sum(1 for depth, op in walk(kernel.body) if op.operation is target.matrix) * trips
+    blocks = kernel.grid[0] * kernel.grid[1]
+    macs_each = {Operation.HMMA_16816_F32: 16 * 8 * 16, Operation.HMMA_884_F32: 256}[target.matrix]
+    tiles = -(-shape.rows // 128) * -(-64 // COLUMNS)
+    assert blocks * 4 * products * macs_each == tiles * 128 * COLUMNS * trips * DEPTH
