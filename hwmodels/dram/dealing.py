@@ -1,0 +1,33 @@
+"""Which sector of a memory partition's DRAM a sector of L2 is, and back: exactly reversible.
+
+A memory partition holds a few L2 slices, whose lines interleave in its DRAM. `address_map.split` then deals
+consecutive sectors over the pseudo-channels. Alone that would put every first and third sector of a line on
+the same pseudo-channel; so the place of a sector in its line is XORed with bits of the line, and streams
+that touch a part of each line still load all pseudo-channels alike. Vendors don't publish theirs.
+"""
+
+from hwmodels.rule import rule
+
+__all__ = ["dealt_sector", "undealt_line", "undealt_sector"]
+
+SECTORS = 4
+
+
+@rule
+def dealt_sector(local_line: int, sector: int, slice_index: int, slices: int) -> int:
+    """Sector number inside a memory partition of sector 0–3 of a line of slice `slice_index`."""
+    line = local_line * slices + slice_index
+    return line * SECTORS + (sector ^ ((line ^ (line >> 2) ^ (line >> 5) ^ (line >> 9)) & 3))
+
+
+@rule
+def undealt_line(dealt: int) -> int:
+    """The line's number inside its memory partition: local line × slices + slice index."""
+    return dealt // SECTORS
+
+
+@rule
+def undealt_sector(dealt: int) -> int:
+    """The sector (0–3) of the line."""
+    line = dealt // SECTORS
+    return (dealt % SECTORS) ^ ((line ^ (line >> 2) ^ (line >> 5) ^ (line >> 9)) & 3)
