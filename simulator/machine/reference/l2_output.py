@@ -44,6 +44,7 @@ class Output:
         packet.mark(PARTITION_LINK if crosses else L2, cycle * self.period_fs)
         state.number += 1
         heappush(state.leaving, (cycle, state.number, crosses, packet))
+        state.due = min(state.due, cycle)
 
     def acknowledge(self, packet: Packet, cycle: int, now_fs: int) -> None:
         """Send the acknowledgement that leaves the pipeline at `cycle`; the message includes that wait."""

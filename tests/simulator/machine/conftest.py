@@ -100,7 +100,7 @@ class MemoryBench:
     def check_idle(self):
         """Nothing waits, and Little's law holds at every queue."""
         waits = [line for part in (self.crossbar, *self.partitions) for line in part.waits_for()]
-        assert waits == []
+        assert not waits, waits
         assert all(not sm.script for sm in self.sms)
         meters = [self.crossbar.requests.meter, self.crossbar.replies.meter]
         for part in self.partitions:
