@@ -100,7 +100,7 @@ def _count(channel: DramChannel, pc: PseudoChannel, request: Request, mode: int)
 
 def _precharge_with_column(channel: DramChannel, pc: PseudoChannel, bank: Bank, ck: int) -> None:
     """Close the row by itself once the column command allows: the closed-page policy, free on the row bus."""
-    close(channel, pc, bank, max(bank.next_pre, ck), channel.distances.pre_act)
+    close(channel, pc, bank, max(bank.next_pre, ck))
     for mode in (READ, WRITE):
         place(channel, pc, bank, mode, ck)
 
@@ -126,7 +126,7 @@ def issue_row(channel: DramChannel, pc: PseudoChannel, bank: Bank, ck: int) -> N
 def precharge(channel: DramChannel, pc: PseudoChannel, bank: Bank, ck: int) -> None:
     """PRE of one bank."""
     take_row_slots(channel, ck, channel.distances.pre_slots)
-    close(channel, pc, bank, ck, channel.distances.pre_act)
+    close(channel, pc, bank, ck)
     if channel.trace is not None:
         channel.trace.append((ck, Command.PRE, pc.index, bank.index))
 
@@ -153,11 +153,11 @@ def _activate(channel: DramChannel, pc: PseudoChannel, bank: Bank, row: int, ck:
         channel.trace.append((ck, Command.ACT, pc.index, bank.index))
 
 
-def close(channel: DramChannel, pc: PseudoChannel, bank: Bank, ck: int, until_act: int) -> None:
-    """Close the row of a bank at `ck`; it may open another `until_act` clocks later."""
+def close(channel: DramChannel, pc: PseudoChannel, bank: Bank, ck: int) -> None:
+    """Close the row of a bank at `ck`."""
     d = channel.distances
     bank.open_row = -1
-    bank.next_act = max(bank.next_act, ck + until_act)
+    bank.next_act = max(bank.next_act, ck + d.pre_act)
     bank.next_refresh = max(bank.next_refresh, ck + d.pre_refresh_bank)
     pc.next_refresh_all = max(pc.next_refresh_all, ck + d.pre_refresh_all)
     pc.counters.precharges += 1

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hwmodels.dram.timing import Command
-from simulator.machine.reference.dram_command import close, precharge, take_row_slots
+from simulator.machine.reference.dram_command import precharge, take_row_slots
 from simulator.machine.reference.dram_queue import place
 from simulator.machine.state_dram import FAR, MODES, Bank, PseudoChannel
 
@@ -185,8 +185,9 @@ def _choose_bank(channel: DramChannel, pc: PseudoChannel, ck: int) -> None:
 def _command_ck(pc: PseudoChannel) -> int:
     """First clock at which the next command of a pending refresh is legal; FAR when none is pending."""
     if pc.refresh_all:
-        open_banks = [bank.next_pre for bank in pc.banks if bank.open_row >= 0]
-        return max(open_banks) if open_banks else pc.next_refresh_all
+        if any(bank.open_row >= 0 for bank in pc.banks):
+            return max(bank.next_pre for bank in pc.banks)
+        return pc.next_refresh_all
     if pc.refresh_bank < 0:
         return FAR
     bank = pc.banks[pc.refresh_bank]
@@ -225,7 +226,9 @@ def _issue_all_bank(channel: DramChannel, pc: PseudoChannel, ck: int) -> None:
     if open_banks:
         take_row_slots(channel, ck, d.pre_slots)
         for bank in open_banks:
-            close(channel, pc, bank, ck, d.pre_all_act)
+            bank.open_row = -1
+        pc.counters.precharges += len(open_banks)
+        pc.next_act = max(pc.next_act, ck + d.pre_all_act)
         pc.next_refresh_all = max(pc.next_refresh_all, ck + d.pre_all_refresh_all)
         command = Command.PREAB
     else:

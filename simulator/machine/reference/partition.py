@@ -8,7 +8,7 @@ only. What is inside is in `l2.py`, `memory_front.py` and `dram.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import heappop
 
 from hwmodels.gpu import Gpu
@@ -89,13 +89,6 @@ class MemoryPartition(Component):
             if part.state.due <= cycle:
                 part.step(cycle, now_fs)
 
-    def preload(self, lines: Iterable[int], sectors: int = 15, dirty: bool = False, kernel: int = 0) -> None:
-        """Put those of `lines` that are at home here into L2, as of time 0."""
-        for line in lines:
-            place = home_of(line, self.gpu.l2.slices, self.gpu.l2.partitions) - self.first_slice
-            if 0 <= place < len(self.slices):
-                self.slices[place].tags.preload(line, sectors, dirty, kernel)
-
     def close(self, now_fs: int) -> None:
         """The end of the run: count what is left dirty, let idle channels catch up with refreshes."""
         self.intervals.advance(now_fs, self.counts)
@@ -108,3 +101,17 @@ class MemoryPartition(Component):
         """What each slice and each channel waits for."""
         lines = [line for part in self.slices for line in part.waits_for()]
         return lines + [f"{self.name}: {line}" for line in self.memory.waits_for()]
+
+
+def preload(
+    partitions: Sequence[MemoryPartition],
+    lines: Iterable[int],
+    sectors: int = 15,
+    dirty: bool = False,
+    kernel: int = 0,
+) -> None:
+    """Put lines into L2 at their homes, as of time 0 without traffic; of too many the last stay."""
+    gpu = partitions[0].gpu
+    slices = [part for partition in partitions for part in partition.slices]
+    for line in lines:
+        slices[home_of(line, gpu.l2.slices, gpu.l2.partitions)].tags.preload(line, sectors, dirty, kernel)
