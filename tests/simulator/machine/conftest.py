@@ -9,7 +9,7 @@ from hwmodels.gpu import Gpu
 from simulator.machine.messages import ACK, REPLY, REQUEST, SM_CREDIT, Packet
 from simulator.machine.order import NEVER, Clockwork, Component
 from simulator.machine.reference.crossbar import Crossbar
-from simulator.machine.reference.partition import MemoryPartition
+from simulator.machine.reference.partition import MemoryPartition, preload
 from simulator.statistics.phases import CROSSBAR_REPLY
 from simulator.statistics.schema import INDEX
 
@@ -87,8 +87,7 @@ class MemoryBench:
         return self.partitions[ident // share].slices[ident % share]
 
     def preload(self, lines, sectors=15, dirty=False):
-        for part in self.partitions:
-            part.preload(lines, sectors, dirty)
+        preload(self.partitions, lines, sectors, dirty)
 
     def run(self):
         self.clockwork.run()
