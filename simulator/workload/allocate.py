@@ -45,9 +45,10 @@ def allocate(kernel: Kernel, cap: int | None = None) -> Allocation:
     while True:
         liveness = analyse(body)
         places, failed = scan(liveness, limit - RESERVED, spills)
-        if failed is None:
+        if not failed:
             break
-        body = spilled(body, failed, spills)
+        for virtual in failed:
+            body = spilled(body, virtual, spills)
     highest = max(
         (place + interval.virtual.words for interval in liveness.intervals()
          if not interval.virtual.predicate and (place := places[interval.virtual.number]) >= 0),
@@ -77,9 +78,10 @@ def with_body(kernel: Kernel, body: Body) -> Kernel:
     )
 
 
-def scan(liveness: Liveness, limit: int, spills: Spills) -> tuple[dict[int, int], Virtual | None]:
-    """One pass of linear scan over registers 0 … limit - 1: (places, None), or the register to spill."""
+def scan(liveness: Liveness, limit: int, spills: Spills) -> tuple[dict[int, int], list[Virtual]]:
+    """One pass of linear scan over registers 0 … limit - 1: (places, what has to be spilled before the next pass)."""
     places: dict[int, int] = {}
+    failed: list[Virtual] = []
     free = [index != STACK_POINTER for index in range(limit)]
     predicates = [True] * PREDICATES
     active: list[Interval] = []
@@ -93,14 +95,22 @@ def scan(liveness: Liveness, limit: int, spills: Spills) -> tuple[dict[int, int]
             place = predicates.index(True)
             predicates[place] = False
             places[interval.virtual.number] = FIRST_PREDICATE + place
-        else:
+            active.append(interval)
+            continue
+        found = best_fit(free, interval.virtual.words)
+        while found is None:
+            loser = victim(active, interval, liveness, spills)
+            failed.append(loser.virtual)
+            if loser is interval:
+                break
+            active.remove(loser)
+            give_back(loser.virtual, places, free, predicates)
             found = best_fit(free, interval.virtual.words)
-            if found is None:
-                return places, victim(active, interval, liveness, spills)
+        else:
             free[found : found + interval.virtual.words] = [False] * interval.virtual.words
             places[interval.virtual.number] = found
-        active.append(interval)
-    return places, None
+            active.append(interval)
+    return places, failed
 
 
 def give_back(
@@ -126,7 +136,7 @@ def best_fit(free: list[bool], words: int) -> int | None:
     return None if best is None else best[1]
 
 
-def victim(active: list[Interval], new: Interval, liveness: Liveness, spills: Spills) -> Virtual:
+def victim(active: list[Interval], new: Interval, liveness: Liveness, spills: Spills) -> Interval:
     """What to spill where `new` found no place: the least weighted mentions (ten times as heavy a loop) for the words
     freed; on ties the furthest next use.
     """
@@ -152,4 +162,4 @@ def victim(active: list[Interval], new: Interval, liveness: Liveness, spills: Sp
             -next_use[one.virtual.number],
             one.virtual.number,
         ),
-    ).virtual
+    )

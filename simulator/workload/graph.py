@@ -1,0 +1,193 @@
+"""The operator graph: tensors with shape and type, operators in topological order, and parts of it by name.
+
+It knows no operator's meaning beyond names and shapes. Dimensions are fixed numbers; what is dynamic, missing,
+cyclic or absurd is refused when the graph is made.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from hwmodels.errors import InputError, unknown
+
+MAX_OPERATORS = 100_000
+MAX_ELEMENTS = 1 << 40
+ITEM_BYTES = {
+    "float16": 2,
+    "bfloat16": 2,
+    "float32": 4,
+    "float64": 8,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+    "int16": 2,
+    "int32": 4,
+    "int64": 8,
+}
+AttributeValue = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A value: shape in elements; kind is `input`, `weight`, `intermediate` or `output`."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    kind: str
+
+    def __post_init__(self) -> None:
+        if self.dtype not in ITEM_BYTES:
+            raise unknown(self.name, "element type", self.dtype, ITEM_BYTES)
+        if any(extent < 0 for extent in self.shape) or self.elements > MAX_ELEMENTS:
+            raise InputError(
+                self.name, f"shape {list(self.shape)} is out of range", f"at most {MAX_ELEMENTS} elements"
+            )
+
+    @property
+    def elements(self) -> int:
+        """Elements in all."""
+        return prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes without padding."""
+        return self.elements * ITEM_BYTES[self.dtype]
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One node: `kind` is its type (`Conv`); an input that is left out has the empty name."""
+
+    name: str
+    kind: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: tuple[tuple[str, AttributeValue], ...] = ()
+
+    def attribute(self, name: str, default: AttributeValue) -> AttributeValue:
+        """An attribute or its default."""
+        return dict(self.attributes).get(name, default)
+
+    def integers(self, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+        """An attribute that is a list of integers."""
+        value = self.attribute(name, default)
+        if not isinstance(value, tuple) or not all(isinstance(one, int) for one in value):
+            raise InputError(self.name, f"attribute {name} is no list of integers", "as the operator set has it")
+        return tuple(int(one) for one in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Operators in topological order and every tensor that they mention."""
+
+    name: str
+    operators: tuple[Operator, ...]
+    tensors: Mapping[str, Tensor]
+
+    def producers(self) -> dict[str, Operator]:
+        """Tensor name → the operator that writes it."""
+        return {output: operator for operator in self.operators for output in operator.outputs if output}
+
+    def consumers(self) -> dict[str, list[Operator]]:
+        """Tensor name → the operators that read it, one entry a reading operator."""
+        found: dict[str, list[Operator]] = {}
+        for operator in self.operators:
+            for name in dict.fromkeys(operator.inputs):
+                if name:
+                    found.setdefault(name, []).append(operator)
+        return found
+
+    def position(self, name: str, *, reading: bool = False) -> int:
+        """The index of an operator: by its name, by n0, n1, …, or by a tensor that it writes (or, with `reading`, that
+        it is the first to read).
+        """
+        for index, operator in enumerate(self.operators):
+            if name == operator.name:
+                return index
+        if name[:1] == "n" and name[1:].isdigit() and int(name[1:]) < len(self.operators):
+            return int(name[1:])
+        for index, operator in enumerate(self.operators):
+            if name in operator.outputs:
+                return index
+        if reading:
+            for index, operator in enumerate(self.operators):
+                if name in operator.inputs:
+                    return index
+        known = [operator.name for operator in self.operators] + list(self.producers())
+        raise unknown(self.name, "operator or tensor", name, known)
+
+    def subgraph(self, first: str | None = None, last: str | None = None) -> "Graph":
+        """The operators from `first` to `last` in the graph's order, both included."""
+        begin = 0 if first is None else self.position(first, reading=True)
+        end = len(self.operators) - 1 if last is None else self.position(last)
+        if end < begin:
+            raise InputError(self.name, f"{last} comes before {first}", "exchange first and last")
+        return self.cut(self.operators[begin : end + 1])
+
+    def parts(self, ranges: Iterable[tuple[str, str]]) -> list["Graph"]:
+        """Several parts, each from its first to its last operator."""
+        return [self.subgraph(first, last) for first, last in ranges]
+
+    def cut(self, operators: tuple[Operator, ...]) -> "Graph":
+        """A graph of some of the operators; what they take from outside becomes an input, what they give an output."""
+        inside = {output for operator in operators for output in operator.outputs}
+        chosen = {operator.name for operator in operators}
+        consumers = self.consumers()
+        tensors = {}
+        for operator in operators:
+            for name in (*operator.inputs, *operator.outputs):
+                if not name or name in tensors:
+                    continue
+                tensor = self.tensors[name]
+                if name not in inside:
+                    kind = "weight" if tensor.kind == "weight" else "input"
+                else:
+                    readers = {one.name for one in consumers.get(name, [])}
+                    leaves = tensor.kind == "output" or not readers or not readers <= chosen
+                    kind = "output" if leaves else "intermediate"
+                tensors[name] = replace(tensor, kind=kind)
+        return Graph(self.name, operators, tensors)
+
+
+def make_graph(name: str, operators: Iterable[Operator], tensors: Mapping[str, Tensor]) -> Graph:
+    """A checked graph: unique names, known tensors, one writer each, sorted so that writers come before readers."""
+    listed = list(operators)
+    if not listed:
+        raise InputError(name, "has no operators", "give at least one")
+    if len(listed) > MAX_OPERATORS:
+        raise InputError(name, f"{len(listed)} operators", f"at most {MAX_OPERATORS}")
+    writer: dict[str, Operator] = {}
+    names: set[str] = set()
+    for operator in listed:
+        if operator.name in names:
+            raise InputError(name, f"two operators are called {operator.name}", "give each its own name")
+        names.add(operator.name)
+        for tensor in (*operator.inputs, *operator.outputs):
+            if tensor and tensor not in tensors:
+                raise InputError(name, f"{operator.name}: shape of tensor {tensor} is unknown", "state its shape")
+        for output in operator.outputs:
+            if output in writer:
+                raise InputError(name, f"{writer[output].name} and {operator.name} both write {output}", "rename one")
+            if output:
+                writer[output] = operator
+    return Graph(name, tuple(sorted_topologically(name, listed, writer)), dict(tensors))
+
+
+def sorted_topologically(name: str, operators: list[Operator], writer: Mapping[str, Operator]) -> list[Operator]:
+    """Writers before readers, otherwise as given; a cycle is refused by the name of an operator on it."""
+    done: set[str] = set()
+    order: list[Operator] = []
+    waiting = operators
+    while waiting:
+        left = []
+        for operator in waiting:
+            if all(one not in writer or writer[one].name in done for one in operator.inputs):
+                done.add(operator.name)
+                order.append(operator)
+            else:
+                left.append(operator)
+        if len(left) == len(waiting):
+            raise InputError(name, f"operator {left[0].name} waits for itself through a cycle", "break the cycle")
+        waiting = left
+    return order

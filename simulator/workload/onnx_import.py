@@ -1,0 +1,214 @@
+"""Reads ONNX models by the `onnx` package with strict shape inference; batch and element type may be set.
+
+The batch replaces the leading dimension of the model's true inputs, and of constant Reshape targets that start with
+the old batch. Constant and ConstantOfShape make tensors, not operators. Weights' values are not read.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hwmodels.errors import InputError, unknown
+
+from simulator.workload.graph import AttributeValue, Graph, Operator, Tensor, make_graph
+
+MAX_FILE_BYTES = 1 << 31
+CONSTANTS = frozenset({"Constant", "ConstantOfShape"})
+FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
+FIRST_OPSET = 9
+
+
+def light_models() -> dict[str, Path]:
+    """The models that the onnx package carries, by name (`light_resnet50`)."""
+    import onnx
+
+    folder = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+    return {path.stem: path for path in sorted(folder.glob("light_*.onnx"))}
+
+
+def import_onnx(model: str | os.PathLike[str], batch: int | None = None, dtype: str | None = None) -> Graph:
+    """The graph of a model: a path, or the name of one that the onnx package carries."""
+    name = os.fspath(model)
+    path = Path(name)
+    if path.suffix != ".onnx" and not path.exists():
+        known = light_models()
+        if name not in known:
+            raise unknown("workload.onnx", "model", name, known)
+        path = known[name]
+    return graph_of(read(path), path.stem, batch, dtype)
+
+
+def read(path: Path) -> Any:
+    """The parsed file; anything that is no sound ONNX model is one error."""
+    import onnx
+
+    if not path.is_file():
+        raise InputError(str(path), "no such file", "give a path to a .onnx file or a name from the onnx package")
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise InputError(str(path), f"larger than {MAX_FILE_BYTES} bytes", "keep weights in external files")
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except Exception as error:
+        raise InputError(str(path), f"is no ONNX model ({first_line(error)})", "export it again") from None
+    if not model.graph.node:
+        raise InputError(str(path), "holds no operators", "export it again")
+    return model
+
+
+def graph_of(model: Any, name: str, batch: int | None = None, dtype: str | None = None) -> Graph:
+    """The graph of a parsed model."""
+    import onnx
+
+    versions = [opset.version for opset in model.opset_import if opset.domain in {"", "ai.onnx"}]
+    if versions and min(versions) < FIRST_OPSET:
+        raise InputError(name, f"operator set {min(versions)} is too old", f"convert it to {FIRST_OPSET} or later")
+    if batch is not None:
+        if not 1 <= batch < 1 << 24:
+            raise InputError("workload.batch", f"{batch} is out of range", "give 1 to 16777215")
+        set_batch(model, batch)
+    del model.graph.value_info[:]
+    try:
+        inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+    except Exception as error:
+        raise InputError(name, f"shapes cannot be inferred ({first_line(error)})", "export it again") from None
+    tensors = tensors_of(inferred, name, dtype)
+    return make_graph(name, operators_of(inferred, tensors), tensors)
+
+
+def first_line(error: Exception) -> str:
+    """The gist of another library's error."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__)[:160]
+
+
+def true_inputs(model: Any) -> list[Any]:
+    """Inputs without a default value: what a caller feeds."""
+    constants = {one.name for one in model.graph.initializer}
+    return [one for one in model.graph.input if one.name not in constants]
+
+
+def set_batch(model: Any, batch: int) -> None:
+    """Put a batch into inputs, and into Reshape targets that start with the old one; outputs are inferred anew."""
+    old = set()
+    for one in true_inputs(model):
+        dims = one.type.tensor_type.shape.dim
+        if len(dims) < 2:
+            continue
+        old.add(dims[0].dim_value)
+        dims[0].ClearField("dim_param")
+        dims[0].dim_value = batch
+    produced = {output for node in model.graph.node if node.op_type not in CONSTANTS for output in node.output}
+    fed = {one.name for one in true_inputs(model)}
+    targets = {
+        node.input[1]
+        for node in model.graph.node
+        if node.op_type == "Reshape" and len(node.input) > 1 and node.input[0] in produced | fed
+    }
+    for tensor in constant_tensors(model):
+        if tensor[0] in targets:
+            rewrite_leading(tensor[1], old, batch)
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
+
+
+def constant_tensors(model: Any) -> Iterator[tuple[str, Any]]:
+    """(name, tensor) of initializers and of Constant nodes."""
+    for tensor in model.graph.initializer:
+        yield tensor.name, tensor
+    for node in model.graph.node:
+        if node.op_type == "Constant":
+            for attribute in node.attribute:
+                if attribute.name == "value":
+                    yield node.output[0], attribute.t
+
+
+def rewrite_leading(tensor: Any, old: set[int], batch: int) -> None:
+    """Replace the first element of an integer vector where it is the old batch."""
+    import onnx
+
+    values = onnx.numpy_helper.to_array(tensor).copy()
+    if values.ndim == 1 and values.size and int(values[0]) in old:
+        values[0] = batch
+        tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))
+
+
+def operators_of(model: Any, tensors: dict[str, Tensor]) -> list[Operator]:
+    """Compute nodes; one without a name of its own is called by its number. An optional output that has no inferred
+    shape and no reader (Dropout's mask) is left out.
+    """
+    nodes = [node for node in model.graph.node if node.op_type not in CONSTANTS]
+    names = [node.name for node in nodes]
+    read = {one for node in nodes for one in node.input} | {one.name for one in model.graph.output}
+    return [
+        Operator(
+            node.name if node.name and names.count(node.name) == 1 else f"n{index}",
+            node.op_type,
+            tuple(node.input),
+            tuple(one if one in tensors or one in read else "" for one in node.output),
+            tuple((one.name, value) for one in node.attribute if (value := plain(one)) is not None),
+        )
+        for index, node in enumerate(nodes)
+    ]
+
+
+def plain(attribute: Any) -> AttributeValue | None:
+    """An attribute's value; tensors and subgraphs have none here."""
+    import onnx
+
+    value = onnx.helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, int | float | str):
+        return value
+    if isinstance(value, list | tuple) or type(value).__name__.startswith("Repeated"):
+        items = [one.decode(errors="replace") if isinstance(one, bytes) else one for one in value]
+        if all(isinstance(one, int | float | str) for one in items):
+            return tuple(items)
+    return None
+
+
+def tensors_of(model: Any, name: str, dtype: str | None) -> dict[str, Tensor]:
+    """Every tensor whose type and shape are known."""
+    inputs = {one.name for one in true_inputs(model)}
+    outputs = {one.name for one in model.graph.output}
+    weights = {one.name for one in model.graph.initializer}
+    weights |= {output for node in model.graph.node if node.op_type in CONSTANTS for output in node.output}
+    found = {}
+    for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
+        if not value.type.HasField("tensor_type") or not value.type.tensor_type.HasField("shape"):
+            continue
+        kind = (
+            "input"
+            if value.name in inputs
+            else "weight"
+            if value.name in weights
+            else "output"
+            if value.name in outputs
+            else "intermediate"
+        )
+        shape = tuple(extent(name, value.name, dim) for dim in value.type.tensor_type.shape.dim)
+        element = element_name(value.type.tensor_type.elem_type)
+        found[value.name] = Tensor(value.name, shape, dtype if dtype and element in FLOATS else element, kind)
+    for tensor in model.graph.initializer:
+        if tensor.name not in found:
+            element = element_name(tensor.data_type)
+            element = dtype if dtype and element in FLOATS else element
+            found[tensor.name] = Tensor(tensor.name, tuple(tensor.dims), element, "weight")
+    return found
+
+
+def extent(model: str, tensor: str, dim: Any) -> int:
+    """One dimension as a number."""
+    if not dim.HasField("dim_value"):
+        label = dim.dim_param or "?"
+        raise InputError(model, f"tensor {tensor} has the dynamic dimension {label!r}", "set workload.batch or fix it")
+    return int(dim.dim_value)
+
+
+def element_name(code: int) -> str:
+    """An ONNX element type as NumPy calls it."""
+    import onnx
+
+    name: str = onnx.TensorProto.DataType.Name(code).lower()
+    return {"float": "float32", "double": "float64"}.get(name, name)
