@@ -15,6 +15,7 @@ import numpy.typing as npt
 from hwmodels.errors import InputError
 
 from simulator.trace.schema import ADDRESS_LIMIT, TensorInfo
+from simulator.workload.graph import ITEM_BYTES
 
 PAGE = 2 << 20
 FIRST_ADDRESS = 1 << 36
@@ -59,12 +60,12 @@ class Layout:
     @property
     def vector(self) -> int:
         """Elements of one vector access."""
-        return VECTOR_BYTES // dtype_of(self.dtype).itemsize
+        return VECTOR_BYTES // ITEM_BYTES[self.dtype]
 
     @property
     def bytes(self) -> int:
         """Bytes as stored."""
-        return self.elements * dtype_of(self.dtype).itemsize
+        return self.elements * ITEM_BYTES[self.dtype]
 
     def pack(self, values: Array) -> npt.NDArray[np.uint8]:
         """The bytes in memory of an array in the graph's own order; padding is zero."""

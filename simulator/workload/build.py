@@ -1,0 +1,150 @@
+"""From a group of operators to its kernel: places tensors in memory, turns operators into stages, picks the builder.
+
+Inference batch normalisation becomes a scale and a shift a channel, which a framework computes once when it loads
+the weights; they are tensors of their own here (`<output>.scale`, `<output>.shift`), in single precision.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from simulator.trace.schema import TensorInfo
+from simulator.workload.builders.chain import Stage
+from simulator.workload.builders.convolution import convolution_kernel
+from simulator.workload.builders.elementwise import elementwise_kernel
+from simulator.workload.builders.opaque import opaque_kernel
+from simulator.workload.graph import Graph, Operator
+from simulator.workload.groups import Group
+from simulator.workload.ir import Kernel
+from simulator.workload.layout import Layout, Placement, activation
+from simulator.workload.legality import ADDITIONS, chained_input, convolution_of, refused_element_wise
+from simulator.workload.target import Target
+
+Array = npt.NDArray[np.generic]
+SHORT = {"BatchNormalization": "bn", "Convolution": "conv"}
+
+
+class KernelMaker:
+    """Makes the kernels of one graph; tensors keep their addresses from kernel to kernel."""
+
+    def __init__(self, graph: Graph, target: Target, placement: Placement | None = None) -> None:
+        self.graph = graph
+        self.target = target
+        self.placement = placement or Placement()
+        self.filters = {
+            operator.inputs[1] for operator in graph.operators if convolution_of(graph, operator)[0] is not None
+        }
+
+    def kernel(self, group: Group) -> Kernel:
+        """The program of a group."""
+        first, rest = group.operators[0], group.operators[1:]
+        shape, reason = convolution_of(self.graph, first)
+        name = name_of(group)
+        if shape is not None:
+            result = next(output for output in first.outputs if output)
+            stages = self.bias_stage(first, result) + self.stages(rest, result)
+            raw = self.place(result) if len(first.inputs) < 3 else self.named(f"{result}.product", result)
+            return convolution_kernel(
+                name,
+                first.name,
+                shape,
+                self.place(first.inputs[0]),
+                self.place(first.inputs[1]),
+                raw,
+                stages,
+                self.target,
+            )
+        source = chained_input(self.graph, first)
+        if source is not None:
+            layout = self.layout(next(output for output in first.outputs if output))
+            return elementwise_kernel(name, self.stages(group.operators, source), layout)
+        if first.kind != "Conv":
+            reason = refused_element_wise(self.graph, first)
+        names = dict.fromkeys(one for one in first.inputs if one)
+        return opaque_kernel(
+            name,
+            first.name,
+            tuple(self.place(one) for one in names),
+            tuple(self.place(one) for one in first.outputs if one),
+            f"{first.name}: {reason}",
+        )
+
+    def layout(self, name: str) -> Layout:
+        """How a tensor of the graph is stored."""
+        tensor = self.graph.tensors[name]
+        if name in self.filters:
+            return Layout(tensor.shape, tensor.dtype, "filter")
+        return activation(tensor.shape, tensor.dtype)
+
+    def place(self, name: str) -> TensorInfo:
+        """A tensor of the graph in memory."""
+        return self.placement.place(name, self.layout(name), self.graph.tensors[name].kind)
+
+    def named(self, name: str, like: str) -> TensorInfo:
+        """An intermediate that the graph does not name, laid out like one that it does."""
+        return self.placement.place(name, self.layout(like), "intermediate")
+
+    def vector(self, name: str, channels: int) -> TensorInfo:
+        """Channel parameters in single precision."""
+        return self.placement.place(name, Layout((1, channels), "float32", "activation"), "weight")
+
+    def bias_stage(self, operator: Operator, result: str) -> tuple[Stage, ...]:
+        """The bias of a convolution, if it has one, as the first stage of its epilogue."""
+        if len(operator.inputs) < 3 or not operator.inputs[2]:
+            return ()
+        shift = self.vector(f"{operator.inputs[2]}.shift", self.graph.tensors[result].shape[1])
+        product = self.named(f"{result}.product", result)
+        return (Stage("affine", operator.name, product, self.place(result), None, shift),)
+
+    def stages(self, operators: tuple[Operator, ...], value: str) -> tuple[Stage, ...]:
+        """A chain of element-wise operators that starts from `value`."""
+        found: list[Stage] = []
+        for operator in operators:
+            result = next(output for output in operator.outputs if output)
+            source = self.place(value)
+            if operator.kind in ADDITIONS:
+                found += self.additions(operator, value, result)
+            elif operator.kind == "Relu":
+                found.append(Stage("relu", operator.name, source, self.place(result)))
+            else:
+                channels = self.graph.tensors[result].shape[1]
+                scale = self.vector(f"{result}.scale", channels)
+                shift = self.vector(f"{result}.shift", channels)
+                found.append(Stage("affine", operator.name, source, self.place(result), scale, shift))
+            value = result
+        return tuple(found)
+
+    def additions(self, operator: Operator, value: str, result: str) -> list[Stage]:
+        """A sum of any number of operands, one addition for each beyond the first."""
+        others = list(operator.inputs)
+        others.remove(value)
+        if not others:
+            # A sum of one operand is a copy: adding nothing, as the maximum with minus infinity would be.
+            return []
+        found = []
+        source = self.place(value)
+        for index, other in enumerate(others):
+            last = index == len(others) - 1
+            made = self.place(result) if last else self.named(f"{result}.part{index}", result)
+            second = None if other == value else self.place(other)
+            found.append(Stage("add", operator.name, source, made, other=second))
+            source = made
+        return found
+
+
+def name_of(group: Group) -> str:
+    """A kernel's name: what it does and the first operator that it does it for."""
+    kinds = "_".join(SHORT.get(operator.kind, operator.kind.lower()) for operator in group.operators)
+    return f"{kinds}:{group.operators[0].name}"
+
+
+def folded(
+    operator: Operator, values: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Scale and shift of an inference batch normalisation from its parameters' values, by the names that kernels use."""
+    gamma, beta, mean, variance = (values[name].astype(np.float64) for name in operator.inputs[1:5])
+    epsilon = float(np.asarray(operator.attribute("epsilon", 1e-5)))
+    scale = gamma / np.sqrt(variance + epsilon)
+    result = next(output for output in operator.outputs if output)
+    return {f"{result}.scale": scale[None, :], f"{result}.shift": (beta - mean * scale)[None, :]}

@@ -1,0 +1,62 @@
+"""Which operators share a kernel: each alone (`none`), or each convolution and each element-wise operator with the
+chain of element-wise operators behind it that only it feeds (`vertical`).
+
+A second operand of a fused addition must have been written by an earlier kernel. This is the plain rule; pricing
+alternatives belongs to the planner.
+"""
+
+from dataclasses import dataclass
+
+from hwmodels.errors import unknown
+
+from simulator.workload.graph import Graph, Operator
+from simulator.workload.legality import chained_input, convolution_of
+
+STRATEGIES = ("none", "vertical")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Operators of one kernel, in order; `ends` says why the chain stopped there."""
+
+    operators: tuple[Operator, ...]
+    ends: str = ""
+
+
+def groups_for(graph: Graph, strategy: str) -> list[Group]:
+    """The kernels of a graph, in launch order."""
+    if strategy not in STRATEGIES:
+        raise unknown("fusion", "strategy", strategy, STRATEGIES)
+    if strategy == "none":
+        return [Group((operator,), "no fusion asked for") for operator in graph.operators]
+    groups: list[Group] = []
+    taken: set[str] = set()
+    written = {name for name, tensor in graph.tensors.items() if tensor.kind in {"input", "weight"}}
+    for operator in graph.operators:
+        if operator.name in taken:
+            continue
+        group = chain_from(graph, operator, written)
+        groups.append(group)
+        taken.update(member.name for member in group.operators)
+        written.update(output for member in group.operators for output in member.outputs)
+    return groups
+
+
+def chain_from(graph: Graph, first: Operator, written: set[str]) -> Group:
+    """The longest chain that the rule allows behind `first`."""
+    members = [first]
+    if convolution_of(graph, first)[0] is None and chained_input(graph, first) is None:
+        return Group((first,), f"{first.kind} carries no chain")
+    consumers = graph.consumers()
+    while True:
+        value = next(output for output in members[-1].outputs if output)
+        readers = consumers.get(value, [])
+        if graph.tensors[value].kind == "output" or len(readers) != 1:
+            return Group(tuple(members), f"{value} has {len(readers)} readers here and may be needed outside")
+        following = readers[0]
+        if chained_input(graph, following, value) != value:
+            return Group(tuple(members), f"{following.kind} is not element-wise in {value}")
+        missing = [name for name in following.inputs if name != value and name not in written]
+        if missing:
+            return Group(tuple(members), f"{following.name} also needs {missing[0]}, which is not written yet")
+        members.append(following)

@@ -1,0 +1,102 @@
+"""Which operators have a kernel program and of which sort: element-wise, convolution, or neither, with the reason.
+
+Element-wise means one output of the shape of one chained input, computed by position (and by channel parameters for
+inference batch normalisation). Broadcasting beyond channel parameters counts as neither.
+"""
+
+from simulator.workload.builders.geometry import Convolution
+from simulator.workload.graph import Graph, Operator
+from simulator.workload.layout import DTYPES
+
+ADDITIONS = frozenset({"Add", "Sum"})
+CHANNEL_INPUTS = 5
+
+
+def chained_input(graph: Graph, operator: Operator, preferred: str | None = None) -> str | None:
+    """The input that an element-wise operator is computed from (`preferred` where that is possible), or None where the
+    operator is not element-wise.
+    """
+    if refused_element_wise(graph, operator):
+        return None
+    if operator.kind in ADDITIONS and preferred in operator.inputs:
+        return preferred
+    return operator.inputs[0]
+
+
+def refused_element_wise(graph: Graph, operator: Operator) -> str:
+    """Why an operator is no element-wise one; empty where it is."""
+    outputs = [name for name in operator.outputs if name]
+    if operator.kind not in ADDITIONS | {"Relu", "BatchNormalization"}:
+        return f"{operator.kind} has no kernel program"
+    if len(outputs) != 1:
+        return f"{operator.kind} with {len(outputs)} outputs has no kernel program"
+    result = graph.tensors[outputs[0]]
+    if result.dtype not in DTYPES:
+        return f"{operator.kind} of {result.dtype} has no kernel program"
+    if operator.kind == "BatchNormalization":
+        if len(operator.inputs) != CHANNEL_INPUTS or operator.attribute("training_mode", 0):
+            return "BatchNormalization in training has no kernel program"
+        if len(result.shape) < 2:
+            return "BatchNormalization without channels has no kernel program"
+        produced = graph.producers()
+        if any(name in produced for name in operator.inputs[1:]):
+            return "BatchNormalization with computed parameters has no kernel program"
+        return ""
+    if any(graph.tensors[name].shape != result.shape for name in operator.inputs):
+        return f"{operator.kind} that broadcasts has no kernel program"
+    return ""
+
+
+def convolution_of(graph: Graph, operator: Operator) -> tuple[Convolution | None, str]:
+    """(shape, "") of a convolution that has a kernel program, else (None, the reason)."""
+    if operator.kind != "Conv":
+        return None, f"{operator.kind} has no kernel program"
+    pixels, filters = (graph.tensors[name] for name in operator.inputs[:2])
+    if pixels.dtype != "float16":
+        return None, f"Conv of {pixels.dtype} has no kernel program (float16 has)"
+    if len(pixels.shape) != 4:
+        return None, f"Conv in {len(pixels.shape) - 2} dimensions has no kernel program"
+    if operator.attribute("group", 1) != 1:
+        return None, "grouped Conv has no kernel program"
+    dilations = operator.integers("dilations", (1, 1))
+    if dilations[1] != 1:
+        return None, "Conv with dilated columns has no kernel program"
+    if operator.inputs[1] in graph.producers():
+        return None, "Conv with computed filters has no kernel program"
+    window = (filters.shape[2], filters.shape[3])
+    strides = operator.integers("strides", (1, 1))
+    reach = (dilations[0] * (window[0] - 1) + 1, window[1])
+    batch, channels, height, width = pixels.shape
+    pads = pads_of(operator, (height, width), reach, (strides[0], strides[1]))
+    shape = Convolution(
+        batch,
+        channels,
+        height,
+        width,
+        filters.shape[0],
+        window,
+        (strides[0], strides[1]),
+        pads,
+        dilations[0],
+    )
+    return shape, ""
+
+
+def pads_of(
+    operator: Operator, image: tuple[int, int], reach: tuple[int, int], strides: tuple[int, int]
+) -> tuple[int, int, int, int]:
+    """(top, left, bottom, right), whatever way the operator states them."""
+    rule = str(operator.attribute("auto_pad", "NOTSET"))
+    if rule == "NOTSET":
+        top, left, bottom, right = operator.integers("pads", (0, 0, 0, 0))
+        return top, left, bottom, right
+    if rule == "VALID":
+        return 0, 0, 0, 0
+    totals = [
+        max(0, (-(-size // stride) - 1) * stride + span - size)
+        for size, stride, span in zip(image, strides, reach, strict=True)
+    ]
+    small = [total // 2 for total in totals]
+    large = [total - half for total, half in zip(totals, small, strict=True)]
+    first, second = (small, large) if rule == "SAME_UPPER" else (large, small)
+    return first[0], first[1], second[0], second[1]
