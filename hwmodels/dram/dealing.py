@@ -2,11 +2,13 @@
 
 A memory partition holds a few L2 slices, whose lines interleave in its DRAM. `address_map.split` then deals
 consecutive sectors over the pseudo-channels. Alone that would put every first and third sector of a line on
-the same pseudo-channel; so the place of a sector in its line is XORed with bits of the line, and streams
-that touch a part of each line still load all pseudo-channels alike. Vendors don't publish theirs.
+the same pseudo-channel; so the place of a sector in its line is XORed with two bits made of the line's
+number, and streams that touch a part of each line still load all pseudo-channels alike. Vendors don't
+publish theirs.
 """
 
 from hwmodels.rule import rule
+from hwmodels.scatter import scatter
 
 __all__ = ["dealt_sector", "undealt_line", "undealt_sector"]
 
@@ -17,7 +19,7 @@ SECTORS = 4
 def dealt_sector(local_line: int, sector: int, slice_index: int, slices: int) -> int:
     """Sector number inside a memory partition of sector 0–3 of a line of slice `slice_index`."""
     line = local_line * slices + slice_index
-    return line * SECTORS + (sector ^ ((line ^ (line >> 2) ^ (line >> 5) ^ (line >> 9)) & 3))
+    return line * SECTORS + (sector ^ ((line ^ scatter(line >> 2)) & 3))
 
 
 @rule
@@ -30,4 +32,4 @@ def undealt_line(dealt: int) -> int:
 def undealt_sector(dealt: int) -> int:
     """The sector (0–3) of the line."""
     line = dealt // SECTORS
-    return (dealt % SECTORS) ^ ((line ^ (line >> 2) ^ (line >> 5) ^ (line >> 9)) & 3)
+    return (dealt % SECTORS) ^ ((line ^ scatter(line >> 2)) & 3)

@@ -1,4 +1,4 @@
-"""A bench for crossbar, L2 and DRAM without real SMs: stand-ins that send scripted packets and note what comes back."""
+"""A bench for crossbar, L2 and DRAM: stand-ins for SMs send scripted packets and note what comes back."""
 
 import heapq
 from collections import deque

@@ -1,7 +1,8 @@
-"""The crossbar against closed forms: latencies of every pair, port widths, credits, and the bandwidth that blocking leaves."""
+"""The crossbar against closed forms: latencies, widths, credits, the bandwidth that blocking leaves."""
 
 import random
 from heapq import heappop
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -123,7 +124,7 @@ def test_a_port_passes_one_packet_a_cycle_and_a_whole_line_in_two():
             send(gpu, crossbar, sms[3], request(WRITE, 3, (line, other)[place % 2], payload))
         clockwork.run()
         times = sorted(time for part in parts for time, _, _ in part.got)
-        assert [b - a for a, b in zip(times, times[1:], strict=False)] == gaps
+        assert [b - a for a, b in pairwise(times)] == gaps
 
 
 def test_a_slice_takes_one_packet_a_cycle_and_a_whole_line_in_two():
@@ -167,7 +168,7 @@ def test_the_oldest_goes_first_where_distance_counts_as_delay():
 
 
 def replies_of(gpu, packets):
-    """Deliver (slice, sm) reply packets at once; (cycle of arrival, slice, sm) of each, from the earliest on."""
+    """Deliver (slice, sm) reply packets at once; (cycle after the first, slice, sm) of each."""
     clockwork, crossbar, sms, parts = crossbar_alone(gpu)
     for slice_id, sm in packets:
         answer = request(READ, sm, 0, 64)
@@ -176,8 +177,8 @@ def replies_of(gpu, packets):
     clockwork.run()
     got = [(time, packet.slice, packet.sm) for end in sms for time, kind, packet in end.got if kind == REPLY]
     first = min(time for time, _, _ in got)
-    credits = sum(kind == REPLY_CREDIT for part in parts for _, kind, _ in part.got)
-    assert credits == len(packets)
+    returned = sum(kind == REPLY_CREDIT for part in parts for _, kind, _ in part.got)
+    assert returned == len(packets)
     return sorted((time - first, slice_id, sm) for time, slice_id, sm in got)
 
 
@@ -257,9 +258,9 @@ class Loop(End):
 
 
 class InstantSlice(End):
-    """Slices that always hit, without latency: a request every other cycle, its two halves one after the other."""
+    """A slice that always hits, without latency: a request every other cycle, one half after the other."""
 
-    def start(self, gpu, crossbar):
+    def start(self, crossbar):
         self.crossbar = crossbar
         self.credits = crossbar.links.reply_credits
         self.queue = []
@@ -306,7 +307,7 @@ def test_uniform_reads_reach_the_share_of_peak_that_blocking_leaves(slices, sms,
     parts = [InstantSlice(clockwork, 501 + index, period) for index in range(slices)]
     crossbar.connect(ends, parts)
     for part in parts:
-        part.start(gpu, crossbar)
+        part.start(crossbar)
     for index, end in enumerate(ends):
         end.start(gpu, crossbar, index, 400, 1100)
     clockwork.run(1100 * period)
