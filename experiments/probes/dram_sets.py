@@ -43,7 +43,7 @@ _NAMES = (
 _RAMULATOR_HBM2 = (14, 5, 14, 12, 14, 34, 48, 2, 4, 4, 4, 15, 16, 5, 6, 8, 13, 260, 3900, 160, 244)
 _RAMULATOR_HBM3 = (20, 10, 31, 15, 26, 45, 72, 2, 4, 4, 5, 24, 33, 9, 7, 10, 20, 560, 6240, 320, 390)
 _DRAMSYS_HBM2 = (18, 7, 12, 6, 14, 28, 42, 2, 3, 4, 6, 16, 14, 5, 4, 9, 18, 220, 3900, 96, 244)
-# (standard, Mbit/s a pin, width in bits, period in fs, rows, banks a group, clocks, slots of ACT and PRE). The two
+# (standard, Mbit/s a pin, bits, period in fs, rows, banks a group, clocks, row slots of ACT and PRE). The two
 # stack levels of HBM3 are folded into its banks; DRAMsim3 has the clocks of Ramulator, like for like.
 _SETS = {
     "Ramulator 2.1 HBM2": ("HBM2", 2000, 64, 1_000_000, 32768, 4, _RAMULATOR_HBM2, (2, 1)),
