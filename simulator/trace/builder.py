@@ -137,6 +137,15 @@ class KernelBuilder(Assembly):
         self.guards.pop()
 
     @contextmanager
+    def guard_unless(self, always: bool, value: Expression, low: int, high: int) -> Iterator[None]:
+        """A guard that is left out where the value is known to be inside always."""
+        if always:
+            yield
+        else:
+            with self.guard(value, low, high):
+                yield
+
+    @contextmanager
     def operator(self, name: str) -> Iterator[int]:
         """Charge the instructions of the block to this operator; gives its id."""
         before = self.operator_id

@@ -40,13 +40,13 @@ def loops(items: Items) -> Iterator[Loop]:
 
 
 def exits(items: Items, *, outermost: bool = True) -> Iterator[Instruction]:
-    """All EXIT instructions but one at the very end of the program that ends every warp."""
+    """All EXITs that may take lanes, but one at the very end of the program that ends every warp."""
     for position, item in enumerate(items):
         if isinstance(item, Loop):
             yield from exits(item.body, outermost=False)
-        elif item.operation is Operation.EXIT and not (
-            outermost and position == len(items) - 1 and is_final_exit(item)
-        ):
+            continue
+        final = outermost and position == len(items) - 1 and is_final_exit(item)
+        if item.operation is Operation.EXIT and item.mask and not final:
             yield item
 
 
@@ -124,6 +124,8 @@ class Batch:
             self.body(item.body, weight * trips, first, depth + 1)
             return
         for turn in range(int(trips[weight > 0].max(initial=0))):
+            if self.alive is not None and not self.alive.any():
+                break
             self.values[variable] = turn
             self.body(item.body, np.where(turn < trips, weight, 0), first, depth + 1)
         self.values[variable] = 0

@@ -208,7 +208,7 @@ def test_members_that_do_not_belong(both: Path) -> None:
 
 
 def test_sizes_are_judged_before_anything_is_unpacked(both: Path) -> None:
-    with pytest.raises(InputError, match="unpacks to .* at most 1000 in all"):
+    with pytest.raises(InputError, match=r"unpacks to .* at most 1000 in all"):
         load(both, unpacked_limit_bytes=1000)
     data = bytearray(both.read_bytes())
     entry = data.index(b"PK\x01\x02")

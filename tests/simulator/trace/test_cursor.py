@@ -14,7 +14,7 @@ from simulator.trace.expression import block, lane, thread, warp
 from simulator.trace.schema import KernelTrace
 
 LIMIT = 3000
-QUIET = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+QUIET = settings(max_examples=70, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @QUIET

@@ -15,10 +15,10 @@ from simulator.trace.expression import block, thread, warp
 from simulator.trace.info import info
 from simulator.trace.tally import tally
 
-LIMIT = 4000
+LIMIT = 2000
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_counts_equal_a_walk(data: Any, random_traces: Any) -> None:
     trace = data.draw(random_traces)
