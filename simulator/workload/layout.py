@@ -8,6 +8,7 @@ modelled: every tensor keeps its own place.
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +21,11 @@ from simulator.workload.graph import ITEM_BYTES
 PAGE = 2 << 20
 FIRST_ADDRESS = 1 << 36
 VECTOR_BYTES = 16
-DTYPES = {"float16": np.dtype(np.float16), "float32": np.dtype(np.float32)}
+DTYPES: dict[str, np.dtype[Any]] = {"float16": np.dtype(np.float16), "float32": np.dtype(np.float32)}
 Array = npt.NDArray[np.generic]
 
 
-def dtype_of(name: str) -> np.dtype[np.generic]:
+def dtype_of(name: str) -> np.dtype[Any]:
     """The element type of a tensor that kernels compute with."""
     if name not in DTYPES:
         raise InputError("dtype", f"{name!r} has no kernels", "use float16 or float32")

@@ -53,7 +53,7 @@ def channel_parameters(
         if stage.kind != "affine":
             continue
         with emitter.working_for(stage.operator):
-            rows = []
+            rows: list[tuple[Part, ...]] = []
             for info in (stage.scale, stage.shift):
                 if info is None:
                     rows.append(())

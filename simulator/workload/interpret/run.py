@@ -75,7 +75,8 @@ class Warp:
 
     def flag(self, part: Part) -> Mask:
         """A predicate."""
-        return self.predicates[self.block.places[part.virtual.number] - FIRST_PREDICATE]
+        held: Mask = self.predicates[self.block.places[part.virtual.number] - FIRST_PREDICATE]
+        return held
 
     def write(self, part: Part, words: Sequence[Words], mask: Mask) -> None:
         """Set the words of a register in active lanes."""
