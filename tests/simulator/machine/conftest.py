@@ -128,15 +128,15 @@ class MemoryBench:
         return replies, counts
 
 
-@pytest.fixture
-def bench():
+@pytest.fixture(scope="session")
+def bench_class():
     """The class of the bench, and a maker of packets."""
     return MemoryBench
 
 
-@pytest.fixture
-def packet():
-    """A maker of packets: packet(operation, sm, line, sectors, token=...)."""
+@pytest.fixture(scope="session")
+def packet_maker():
+    """A maker of packets: make(operation, sm, line, sectors, token=...)."""
 
     def make(operation, sm, line, sectors=15, *, full=None, token=0, kernel=0, lanes=0, payload=None):
         if payload is None:
