@@ -8,7 +8,7 @@ right places. NaN, infinity, fractions, unknown and repeated keys are refused.
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -17,13 +17,13 @@ from hwmodels.operations import operation_from
 from simulator.trace import limits
 from simulator.trace.archive_encode import DEFAULTS, FORMAT, PLAIN_HEADER, VERSION
 from simulator.trace.archive_members import PAGES, TABLES
+from simulator.trace.archive_values import keys, listed, no_number, no_repeats, refuse, text, whole, wholes
 from simulator.trace.expression import MAX_LOOP_DEPTH, Expression, Term, Variable
 from simulator.trace.recording import Recording, RecordingPage
 from simulator.trace.schema import Guard, Instruction, KernelTrace, Loop, Program, TensorInfo
 
 MAX_KERNELS = 100_000
 MAX_PAGES = 100_000
-BIGGEST = 1 << 62
 KERNEL_KEYS = {*PLAIN_HEADER, "grid", "block", "operators", "tensors", "meta", "instructions", "expressions"}
 RECORDING_KEYS = {"statics", "fetch_addresses", "accesses", "pages"}
 INTEGER_FIELDS = ("mask", "bytes_per_lane", "operator", "dst_tensor", "latency", "count")
@@ -99,61 +99,6 @@ def decode_header(data: bytes) -> list[KernelHead]:
     if not kernels:
         refuse("header.json", "has no kernel", "write at least one")
     return [KernelDecoder(number, kernel).decode() for number, kernel in enumerate(kernels)]
-
-
-def no_number(text: str) -> NoReturn:
-    """Refuse NaN, infinity and fractions."""
-    raise ValueError(f"{text[:20]} is no whole number")
-
-
-def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are all different."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return found
-
-
-def refuse(place: str, problem: str, remedy: str) -> NoReturn:
-    """Raise the error of one line."""
-    raise InputError(place, problem, remedy)
-
-
-def keys(place: str, document: dict[str, Any], wanted: set[str]) -> None:
-    """Exactly these keys."""
-    for key in sorted(document):
-        if key not in wanted:
-            raise unknown(place, "key", key[:40], wanted)
-    for key in sorted(wanted - set(document)):
-        refuse(place, f"the key {key!r} is missing", "write the file again")
-
-
-def whole(place: str, value: Any, low: int = -BIGGEST, high: int = BIGGEST) -> int:
-    """A whole number within bounds."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        refuse(place, f"{str(value)[:40]!r} is no whole number", f"give {low} to {high}")
-    if not low <= value <= high:
-        refuse(place, f"{str(value)[:40]} is out of range", f"give {low} to {high}")
-    return value
-
-
-def text(place: str, value: Any) -> str:
-    """A string of bounded length."""
-    if not isinstance(value, str) or len(value) > limits.MAX_NAME:
-        refuse(place, "is no text or too long", f"give up to {limits.MAX_NAME} characters")
-    return value
-
-
-def listed(place: str, value: Any, most: int) -> list[Any]:
-    """A list of bounded length."""
-    if not isinstance(value, list) or len(value) > most:
-        refuse(place, "is no list or too long", f"give up to {most} entries")
-    return value
-
-
-def wholes(place: str, value: Any, most: int) -> tuple[int, ...]:
-    """A list of whole numbers."""
-    return tuple(whole(place, one) for one in listed(place, value, most))
 
 
 class KernelDecoder:
