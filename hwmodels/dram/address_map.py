@@ -108,23 +108,18 @@ class AddressMap:
         """Bits of a sector index that only choose the column: the others give bank and row."""
         return sum(((1 << s.width) - 1) << s.shift for s in self.segments if s.field == "column")
 
-    def raw_field(self, sector: int, field: str) -> int:
-        """Bits of one field, before any hashing."""
-        value = 0
-        for segment in self.segments:
-            if segment.field == field:
-                bits = sector >> segment.shift
-                if segment.width:
-                    bits &= (1 << segment.width) - 1
-                value |= bits << segment.low
-        return value
-
     def decode(self, sector: int) -> Place:
         """Where the sector lies."""
-        row = self.raw_field(sector, "row")
-        bank = hashed_bank(self.raw_field(sector, "bank"), row, self.bank_bits, self.folds, self.rotation)
-        group = self.raw_field(sector, "bankgroup") ^ (fold(row >> 1, self.bank_group_bits) * self.folds)
-        return Place(group, bank, row, self.raw_field(sector, "column"))
+        raw = {"row": 0, "bank": 0, "bankgroup": 0, "column": 0}
+        for segment in self.segments:
+            bits = sector >> segment.shift
+            if segment.width:
+                bits &= (1 << segment.width) - 1
+            raw[segment.field] |= bits << segment.low
+        row = raw["row"]
+        bank = hashed_bank(raw["bank"], row, self.bank_bits, self.folds, self.rotation)
+        group = raw["bankgroup"] ^ (fold(row >> 1, self.bank_group_bits) * self.folds)
+        return Place(group, bank, row, raw["column"])
 
     def encode(self, place: Place) -> int:
         """The sector at a place: the exact inverse of :meth:`decode`."""
@@ -149,7 +144,7 @@ def parse_map(
         if size < 1 or size & (size - 1):
             raise InputError("dram geometry", f"{size} {field}s is not a power of two", "use a power of two")
     widths = {field: size.bit_length() - 1 for field, size in sizes.items()}
-    order, *options = text.split()
+    order, *options = text.split() or [""]
     folds, rotation = _options(text, options)
     segments: list[Segment] = []
     shift = 0

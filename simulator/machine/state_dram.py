@@ -95,8 +95,8 @@ class PseudoChannel:
     next_column: list[int] = field(default_factory=lambda: [0, 0])
     last_acts: deque[int] = field(default_factory=lambda: deque([-FAR] * 4, maxlen=4))
     mode: int = READ
-    draining: bool = False
-    """Writing because the queue had filled to its high mark."""
+    batch: int = 0
+    """1 while a batch of writes goes on that began at the high mark."""
     bus_mode: int = -1
     """Direction of the last burst; -1 before the first."""
     waiting: list[int] = field(default_factory=lambda: [0, 0])

@@ -143,3 +143,17 @@ class DramChannel:
         if state.refresh_wake < soonest:
             soonest = state.refresh_wake
         return soonest if soonest > ck else ck + 1
+
+    def waits_for(self) -> list[str]:
+        """For the watchdog: what each pseudo-channel still holds and what stands before it."""
+        lines = []
+        for pc in self.state.pseudo_channels:
+            reads, writes = pc.waiting
+            if reads or writes:
+                line = f"DRAM pseudo-channel {pc.index}: {reads} reads and {writes} writes queued"
+                if pc.refresh_all:
+                    line += ", an all-bank refresh is due"
+                elif pc.refresh_bank >= 0:
+                    line += f", bank {pc.refresh_bank} is kept for refresh"
+                lines.append(line)
+        return lines

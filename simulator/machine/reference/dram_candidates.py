@@ -42,24 +42,13 @@ def row_candidate(pc: PseudoChannel, ck: int) -> int:
     pc.row_wake = FAR
     if pc.refresh_all:
         return NONE
-    key = _oldest_row(pc, ck, pc.mode)
-    if key == NONE and pc.mode == WRITE:
-        key = _oldest_row(pc, ck, READ)
-    if key != NONE:
-        pc.row_wake = ck
-    return key
-
-
-def _oldest_row(pc: PseudoChannel, ck: int, mode: int) -> int:
-    wake = pc.row_wake
+    mode = pc.mode
+    wake = FAR
     banks = pc.banks
     earliest = pc.next_act
     groups = pc.group_act
-    ahead = mode != pc.mode
     for key in pc.row_keys[mode]:
         bank = banks[key & KEY_MASK]
-        if ahead and bank.waiting[WRITE]:
-            continue
         if bank.open_row >= 0:
             legal = bank.next_pre
         else:
@@ -70,8 +59,22 @@ def _oldest_row(pc: PseudoChannel, ck: int, mode: int) -> int:
             if group > legal:
                 legal = group
         if legal <= ck:
+            pc.row_wake = ck
             return key
         if legal < wake:
             wake = legal
+    if mode == WRITE:
+        for key in pc.row_keys[READ]:
+            bank = banks[key & KEY_MASK]
+            if bank.waiting[WRITE]:
+                continue
+            legal = bank.next_pre
+            if bank.open_row < 0:
+                legal = max(bank.next_act, earliest, groups[bank.group])
+            if legal <= ck:
+                pc.row_wake = ck
+                return key
+            if legal < wake:
+                wake = legal
     pc.row_wake = wake
     return NONE

@@ -138,14 +138,15 @@ def _activate(channel: DramChannel, pc: PseudoChannel, bank: Bank, row: int, ck:
     bank.open_row = row
     bank.next_column[READ] = ck + d.act_column[READ]
     bank.next_column[WRITE] = ck + d.act_column[WRITE]
-    bank.next_pre = max(bank.next_pre, ck + d.act_pre)
+    # An activate is legal now, so what bound it lies behind; only clocks that bind refresh may lie ahead.
+    bank.next_pre = ck + d.act_pre
     bank.next_act = ck + d.act_act_bank
-    bank.next_refresh = max(bank.next_refresh, ck + d.act_refresh_bank)
-    pc.group_act[group] = max(pc.group_act[group], ck + d.act_act_group)
-    pc.group_refresh[group] = max(pc.group_refresh[group], ck + d.act_refresh_group)
+    pc.group_act[group] = ck + d.act_act_group
     acts = pc.last_acts
     acts.append(ck)
-    pc.next_act = max(pc.next_act, ck + d.act_act_pc, acts[0] + d.four_acts)
+    pc.next_act = max(ck + d.act_act_pc, acts[0] + d.four_acts)
+    bank.next_refresh = max(bank.next_refresh, ck + d.act_refresh_bank)
+    pc.group_refresh[group] = ck + d.act_refresh_group
     pc.next_refresh = max(pc.next_refresh, ck + d.act_refresh_pc)
     pc.next_refresh_all = max(pc.next_refresh_all, ck + d.act_refresh_all)
     pc.counters.activates += 1
@@ -157,9 +158,12 @@ def close(channel: DramChannel, pc: PseudoChannel, bank: Bank, ck: int) -> None:
     """Close the row of a bank at `ck`."""
     d = channel.distances
     bank.open_row = -1
-    bank.next_act = max(bank.next_act, ck + d.pre_act)
-    bank.next_refresh = max(bank.next_refresh, ck + d.pre_refresh_bank)
-    pc.next_refresh_all = max(pc.next_refresh_all, ck + d.pre_refresh_all)
+    if ck + d.pre_act > bank.next_act:
+        bank.next_act = ck + d.pre_act
+    if ck + d.pre_refresh_bank > bank.next_refresh:
+        bank.next_refresh = ck + d.pre_refresh_bank
+    if ck + d.pre_refresh_all > pc.next_refresh_all:
+        pc.next_refresh_all = ck + d.pre_refresh_all
     pc.counters.precharges += 1
 
 

@@ -13,7 +13,8 @@ from bisect import insort
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from simulator.machine.state_dram import FAR, READ, WRITE, Bank, PseudoChannel, Request
+from hwmodels.dram.direction import batch_due, direction
+from simulator.machine.state_dram import FAR, WRITE, Bank, PseudoChannel, Request
 
 if TYPE_CHECKING:
     from simulator.machine.reference.dram import DramChannel
@@ -98,16 +99,10 @@ def place(channel: DramChannel, pc: PseudoChannel, bank: Bank, mode: int, ck: in
 
 
 def choose_mode(channel: DramChannel, pc: PseudoChannel, ck: int) -> None:
-    """Read or write: the rule of the watermarks."""
+    """Turn the pseudo-channel to reads or writes by the watermarks."""
     reads, writes = pc.waiting
-    if writes >= channel.drain_high:
-        pc.draining = True
-    elif writes <= channel.drain_low:
-        pc.draining = False
-    if pc.mode == READ:
-        mode = WRITE if pc.draining or (writes and not reads) else READ
-    else:
-        mode = READ if reads and not pc.draining else WRITE
+    pc.batch = batch_due(writes, pc.batch, channel.drain_high, channel.drain_low)
+    mode = direction(pc.mode, reads, writes, pc.batch)
     if mode != pc.mode:
         pc.mode = mode
         pc.column_wake = pc.row_wake = ck

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hwmodels.dram.refresh import first_due, refresh_bank
 from hwmodels.dram.timing import Command
 from simulator.machine.reference.dram_command import precharge, take_row_slots
 from simulator.machine.reference.dram_queue import place
@@ -29,8 +30,7 @@ def start(channel: DramChannel) -> None:
     for pc in parts:
         pc.refresh_left = (1 << len(pc.banks)) - 1
         if channel.refresh == "per_bank":
-            interval = channel.clocks.refi_pb
-            pc.refresh_due = interval + pc.index * interval // len(parts)
+            pc.refresh_due = first_due(channel.clocks.refi_pb, pc.index, len(parts))
         elif channel.refresh == "all_bank":
             pc.refresh_due = channel.clocks.refi
     _set_wake(channel)
@@ -163,23 +163,19 @@ def _shift(channel: DramChannel, now: int, by: int) -> None:
 
 
 def _choose_bank(channel: DramChannel, pc: PseudoChannel, ck: int) -> None:
-    """Reserve a bank of this round: one without work in this direction, or any once too many are owed."""
-    forced = pc.refresh_owed > channel.postpone
-    best: tuple[int, int, bool, int] | None = None
-    for bank in pc.banks:
-        if pc.refresh_left >> bank.index & 1:
-            present = bank.waiting[pc.mode]
-            key = (present, bank.waiting[1 - pc.mode], bank.open_row >= 0, bank.index)
-            if (present == 0 or forced) and (best is None or key < best):
-                best = key
-    if best is None:
+    """Reserve a bank of this round, if one is fit or too many are owed."""
+    present = [bank.waiting[pc.mode] for bank in pc.banks]
+    other = [bank.waiting[1 - pc.mode] for bank in pc.banks]
+    rows = [bank.open_row for bank in pc.banks]
+    forced = int(pc.refresh_owed > channel.postpone)
+    index = refresh_bank(present, other, rows, pc.refresh_left, len(pc.banks), forced)
+    if index < 0:
         return
-    bank = pc.banks[best[3]]
-    pc.counters.refreshes_forced += best[0] > 0
-    pc.refresh_bank = bank.index
-    bank.reserved = True
+    pc.counters.refreshes_forced += present[index] > 0
+    pc.refresh_bank = index
+    pc.banks[index].reserved = True
     for mode in MODES:
-        place(channel, pc, bank, mode, ck)
+        place(channel, pc, pc.banks[index], mode, ck)
 
 
 def _command_ck(pc: PseudoChannel) -> int:
