@@ -1,8 +1,8 @@
 """What travels on the links between components: memory packets, credits, block launches and their ends.
 
-A packet is one crossbar transaction: a request for some sectors of one 128-byte line, or a reply with at most 64 bytes of it. It
-carries its own latency record: `mark` charges the time since the last mark to one phase, so that the phases of a request are
-adjacent and their sum is its latency by construction.
+A packet is one crossbar transaction: a request for some sectors of one 128-byte line, or a reply with at most
+64 bytes of it. It carries its own latency record: `mark` charges the time since the last mark to one phase,
+so that the phases of a request are adjacent and their sum is its latency by construction.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Time and order: what makes the order of events a property of the machine and not of the program.
 
-Time is an integer number of femtoseconds. A component is the unit of atomicity: it owns its state, counts cycles of its own
-clock, and meets the others only through messages that take time. A message carries the key (arrival time, source, sequence
-number of the source), and a tick consumes what has arrived in the order of that key, so neither the order in which parts are
-built nor the order of simultaneous SimPy events can show in a result. Nothing of the hardware is modelled here.
+Time is an integer number of femtoseconds. A component is the unit of atomicity: it owns its state, counts
+cycles of its own clock, and meets the others only through messages that take time. A message carries the key
+(arrival time, source, sequence number of the source), and a tick consumes what has arrived in the order of
+that key, so neither the order in which parts are built nor the order of simultaneous SimPy events can show in
+a result. Nothing of the hardware is modelled here.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ Message = tuple[int, int, int, int, Any]
 """(arrival time in fs, source component, sequence number of the source, kind, payload)."""
 
 
-class Bell(simpy.Event):  # type: ignore[misc]
+class Bell(simpy.Event):
     """An event that may be booked many times; each ring resumes the process that waits on it.
 
-    A SimPy event happens once, and a process can't wait cheaply for "the timer or a message, whichever is earlier". A bell may
-    be booked again at an earlier time: the earlier ring resumes the process, the later one finds nothing to do.
+    A SimPy event happens once, and a process can't wait cheaply for "the timer or a message, whichever is
+    earlier". A bell may be booked again at an earlier time: the earlier ring resumes the process, the later
+    one finds nothing to do.
     """
 
     def __init__(self, env: simpy.Environment) -> None:
@@ -58,12 +60,22 @@ class Clockwork:
         self.components.append(component)
         self.env.process(component.life())
 
-    def run(self, until_fs: int | None = None) -> None:
-        """Advance until nothing is booked, or until all ticks before `until_fs` are done and none after."""
-        if until_fs is None:
-            self.env.run()
-        elif until_fs > self.env.now:
-            self.env.run(until=until_fs)
+    def run(self, until_fs: int) -> None:
+        """Do all that is due before `until_fs` and nothing after."""
+        peek, step = self.env.peek, self.env.step
+        while peek() < until_fs:
+            step()
+
+    @property
+    def now_fs(self) -> int:
+        """The time of the last event."""
+        return int(self.env.now)
+
+    @property
+    def next_fs(self) -> int:
+        """The time of the next event; NEVER if nothing is booked."""
+        following = self.env.peek()
+        return NEVER if following == float("inf") else int(following)
 
 
 class Component:
@@ -82,7 +94,9 @@ class Component:
         clockwork.add(self)
 
     def send(self, target: Component, now_fs: int, delay_fs: int, kind: int, payload: Any) -> None:
-        """Hand a message to a link; it arrives at the receiver's first edge at or after `now_fs + delay_fs`."""
+        """Hand a message to a link; it arrives at the receiver's first edge at or after `now_fs +
+        delay_fs`.
+        """
         period = target.period_fs
         arrival = -(-(now_fs + delay_fs) // period) * period
         self.sequence += 1
@@ -99,13 +113,13 @@ class Component:
         if self.clockwork.priority is None:
             self.env.schedule(self.bell, delay=time_fs - now)
         else:
-            self.env.schedule(self.bell, priority=self.clockwork.priority(), delay=time_fs - now)
+            self.env.schedule(self.bell, self.clockwork.priority(), time_fs - now)  # type: ignore[arg-type]
 
     def life(self) -> Generator[Bell, None, None]:
         """The SimPy process: wait for the bell, tick, book the next tick."""
         while True:
             yield self.bell
-            now = self.env.now
+            now = int(self.env.now)
             if now < self.booked_fs:
                 continue  # a ring that an earlier tick has made pointless
             self.booked_fs = NEVER
@@ -117,8 +131,10 @@ class Component:
 
     def tick(self, now_fs: int) -> int:
         """Do everything that is due at `now_fs`; return the time of the next tick that is known, or NEVER."""
-        raise TypeError(f"{type(self).__name__} has no tick")
+        raise TypeError(f"{type(self).__name__} has no tick, at {now_fs} fs")
 
     def waits_for(self) -> list[str]:
-        """For the watchdog: one sentence for each piece of unfinished work, naming who holds what it needs."""
+        """For the watchdog: one sentence for each piece of unfinished work, naming who holds what it
+        needs.
+        """
         return []

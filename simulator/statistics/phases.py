@@ -1,7 +1,8 @@
 """The names that both engines count under: latency phases, warp states, access classes.
 
-Each list is closed and its order is part of the contract: a warp state's place is its precedence, a phase's place is its place in
-the life of a request. Names of the states are Nsight Compute's; every entry has one sentence that the tables and docs print.
+Each list is closed and its order is part of the contract: a warp state's place is its precedence, a phase's
+place is its place in the life of a request. Names of the states are Nsight Compute's; every entry has one
+sentence that the tables and docs print.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The raw outcome of one replay: what an engine counted, before anything is divided or named for people.
 
-Both engines fill the same record, and two runs are equal exactly when their records are. All numbers are integers: times in
-femtoseconds, cycles of the SM clock where a name says so. Tables, percentages and identities are made from it elsewhere.
+Both engines fill the same record, and two runs are equal exactly when their records are. All numbers are
+integers: times in femtoseconds, cycles of the SM clock where a name says so. Tables, percentages and
+identities are made from it elsewhere.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ class IntervalRecord:
 
 @dataclass(slots=True)
 class MeterRecord:
-    """A queue's occupancy integral and the waits of its items, kept apart: Little's law says they are equal."""
+    """A queue's occupancy integral and the waits of its items, kept apart: Little's law says they are
+    equal.
+    """
 
     name: str
     area: int

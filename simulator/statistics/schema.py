@@ -1,8 +1,10 @@
-"""Every counter of the machine, declared once: name, unit, one sentence. Both engines and all tables read this list.
+"""Every counter of the machine, declared once: name, unit, one sentence. Both engines and all tables read
+this list.
 
-A counter belongs to a kernel and to the component that counts it; the result sums over components. The module's constants are
-plain integers (the place in the list), because the inner loops of the engines index lists with them. What must add up is in
-`identities.py`; warp states and latency phases have lists of their own in `phases.py`.
+A counter belongs to a kernel and to the component that counts it; the result sums over components. The
+module's constants are plain integers (the place in the list), because the inner loops of the engines index
+lists with them. What must add up is in `identities.py`; warp states and latency phases have lists of their
+own in `phases.py`.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ COUNTERS: tuple[Counter, ...] = (
     Counter("warp_instructions", "instructions", "warp instructions issued"),
     Counter("thread_instructions", "instructions", "lanes active in the issued instructions, summed"),
     Counter("blocks", "blocks", "blocks completed"),
-    Counter("resident_warp_cycles", "warp-cycles", "from acceptance of the block to the end of each warp's drain"),
+    Counter(
+        "resident_warp_cycles", "warp-cycles", "from acceptance of the block to the end of each warp's drain"
+    ),
     Counter("operand_conflict_cycles", "cycles", "issue cycles lost to register-bank conflicts"),
     Counter("instruction_misses", "lines", "instruction lines that a sub-core did not hold"),
     Counter("access_count", "accesses", "first consumptions of an (operator, input tensor, warp, register)"),

@@ -1,0 +1,88 @@
+"""The one call that users make: kernel traces on a card, by either engine, to a Result.
+
+Checks what can be checked before time starts (the engine's name, kernels that can't launch), chooses the
+state of L2, and hands over.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from hwmodels import Gpu
+from hwmodels.errors import InputError, unknown
+from simulator.machine.options import Options, Preload
+from simulator.trace.schema import KernelTrace
+
+if TYPE_CHECKING:
+    from simulator.statistics.result import Result
+
+ENGINES = {"reference": "simulator.machine.reference.engine"}
+"""Engines by name. Each module has `simulate(traces, gpu, options) -> RunRecord`."""
+L2_STATES = ("cold", "warm")
+LAUNCHES = ("stream", "graph")
+
+
+def replay(
+    traces: Iterable[KernelTrace],
+    gpu: Gpu,
+    engine: str = "reference",
+    *,
+    launch: str = "stream",
+    interval_cycles: int = 10_000,
+    l2_state: str = "cold",
+    preload: Sequence[Preload] = (),
+    max_cycles: int | None = None,
+    max_seconds: float | None = None,
+    keep_requests: bool = False,
+    progress: Callable[[float, int], None] | None = None,
+    variant: str = "replay",
+) -> Result:
+    """Replay kernels in order on a card.
+
+    `launch` is "stream" or "graph"; `l2_state` "cold", or "warm": inputs and weights are in L2 before the
+    first kernel as far as they fit, in the order in which kernels name them. `progress` gets (share done, SM
+    cycle). Raises InputError for a kernel that can't launch or an unknown name, ResultError for a deadlock or
+    an identity that does not hold.
+    """
+    kernels = list(traces)
+    if not kernels:
+        raise InputError("replay", "there is no kernel", "at least one trace")
+    for what, name, known in (
+        ("engine", engine, list(ENGINES)),
+        ("launch", launch, LAUNCHES),
+        ("l2_state", l2_state, L2_STATES),
+    ):
+        if name not in known:
+            raise unknown("replay", what, name, known)
+    resident = tuple(preload) + (warm_inputs(kernels, gpu) if l2_state == "warm" else ())
+    options = Options(
+        launch=launch,
+        interval_cycles=interval_cycles,
+        preload=resident,
+        max_cycles=max_cycles,
+        max_seconds=max_seconds,
+        keep_requests=keep_requests,
+        progress=progress,
+    )
+    from simulator.statistics.result import Result
+
+    record = importlib.import_module(ENGINES[engine]).simulate(kernels, gpu, options)
+    return Result(record, kernels, gpu, variant)
+
+
+def warm_inputs(traces: Sequence[KernelTrace], gpu: Gpu) -> tuple[Preload, ...]:
+    """What a warm L2 holds: the tensors that come from outside, until L2 is full."""
+    room = gpu.l2.size_kib * 1024
+    produced: set[int] = set()
+    chosen: dict[int, Preload] = {}
+    for trace in traces:
+        for tensor in trace.tensors:
+            outside = tensor.kind in ("input", "weight") and tensor.base_address not in produced
+            if outside and tensor.base_address not in chosen and tensor.bytes and room > 0:
+                size = min(tensor.bytes, room)
+                room -= size
+                chosen[tensor.base_address] = Preload(tensor.base_address, size)
+        produced.update(t.base_address for t in trace.tensors if t.kind in ("intermediate", "output"))
+    return tuple(chosen.values())
