@@ -116,7 +116,7 @@ def load(
     except InputError as error:
         raise InputError(f"{path}:{error.place}", error.problem, error.remedy) from None
     except (*DAMAGE, RecursionError, MemoryError) as error:
-        words = " ".join(str(error).split()) or type(error).__name__
+        words = " ".join(str(error)[:100].split()) or type(error).__name__
         raise InputError(
             str(path), f"is damaged or no trace file ({words})", "write or download it again"
         ) from None

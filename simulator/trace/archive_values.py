@@ -1,6 +1,6 @@
-"""Plain values of a JSON header, judged one by one: exact keys, whole numbers in range, bounded texts and lists.
+"""Plain values of a JSON header, judged one by one: exact keys, whole numbers in range, short texts.
 
-Each function returns the value in its type or raises the error of one line that names its place in the header.
+Each function returns the value in its type, or raises the error of one line that names its place.
 """
 
 from typing import Any, NoReturn

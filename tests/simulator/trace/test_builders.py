@@ -1,4 +1,4 @@
-"""The two builders: what they add by themselves, their docstrings' examples, memory while expanding, errors."""
+"""The two builders: what they add by themselves, their docstrings' examples, memory, errors."""
 
 import doctest
 import itertools

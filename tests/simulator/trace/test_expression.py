@@ -1,4 +1,4 @@
-"""Expressions built by operators against Python's own arithmetic; compiled ones against plain ones; bounds."""
+"""Expressions built by operators against Python's own arithmetic; compiled against plain ones; bounds."""
 
 from typing import Any
 
