@@ -2,8 +2,8 @@
 quotients and remainders of block, warp, lane and loop counters.
 
 The trace's expressions allow one quotient and one remainder a term. The rules here bring tile arithmetic into
-that form exactly, by divisibility and by the ranges of the variables, and refuse what has no such form. They do
-not search: a layout whose indices need nested remainders has to be laid out otherwise.
+that form exactly, by divisibility and by the ranges of the variables, and refuse what has no such form. They
+do not search: a layout whose indices need nested remainders has to be laid out otherwise.
 """
 
 from collections.abc import Iterable
@@ -12,14 +12,13 @@ from itertools import pairwise
 from math import gcd
 
 from hwmodels.errors import InputError
-
 from simulator.trace.expression import Expression, Term, Variable
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """`((sum of factor * variable + offset) // divisor) % modulus`, modulus 0 meaning none; `limits` bound each
-    variable: 0 <= variable < limit.
+    """`((sum of factor * variable + offset) // divisor) % modulus`, modulus 0 meaning none; `limits` bound
+    each variable: 0 <= variable < limit.
     """
 
     factors: tuple[tuple[Variable, int], ...]
@@ -108,8 +107,8 @@ class Index:
         return collected(self.constant // divisor, even), Index(self.constant % divisor, odd)
 
     def coarsened(self, divisor: int) -> tuple["Index", "Index"]:
-        """Split into multiples of some g that divides `divisor`, and a fine part that stays within [0, g): the fine
-        part changes no quotient.
+        """Split into multiples of some g that divides `divisor`, and a fine part that stays within [0, g):
+        the fine part changes no quotient.
         """
         ordered = sorted(self.parts, key=lambda item: -abs(item[1]))
         for count in range(1, len(ordered) + 1):
@@ -123,8 +122,8 @@ class Index:
         return self, Index()
 
     def joined(self, divisor: int) -> tuple[int, Atom | None]:
-        """`scale * atom` equal to this index, where scale divides `divisor`; None as the atom where the sum has no
-        such form.
+        """`scale * atom` equal to this index, where scale divides `divisor`; None as the atom where the sum
+        has no such form.
 
         Uses X // a + n = (X + a * n) // a for integers n.
         """
@@ -208,9 +207,13 @@ def merged(parts: Iterable[tuple[Atom, int]], offset: int) -> Atom:
     kept = sorted((key, total) for key, total in totals.items() if total)
     if any(first[0][0] == second[0][0] for first, second in pairwise(kept)):
         raise InputError("index", "one variable with two ranges", "give a variable one limit")
-    return Atom(tuple((name, total) for (name, _), total in kept), tuple(limit for (_, limit), _ in kept), offset)
+    return Atom(
+        tuple((name, total) for (name, _), total in kept), tuple(limit for (_, limit), _ in kept), offset
+    )
 
 
 def formless(what: str) -> InputError:
     """The error for arithmetic without a closed term."""
-    return InputError("index", f"{what} has no closed term", "lay the tile out so that remainders do not nest")
+    return InputError(
+        "index", f"{what} has no closed term", "lay the tile out so that remainders do not nest"
+    )

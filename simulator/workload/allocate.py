@@ -1,5 +1,5 @@
-"""Gives virtual registers their places in the register file: linear scan over live intervals, groups aligned to
-their size as the hardware wants pairs and quads, spilling what exceeds the cap.
+"""Gives virtual registers their places in the register file: linear scan over live intervals, groups aligned
+to their size as the hardware wants pairs and quads, spilling what exceeds the cap.
 
 R1 is the stack pointer and never given out; two more registers a thread hold the program counter of
 independently scheduled threads, so a kernel reports its highest register + 1 + 2. Rounding to the allocation
@@ -9,7 +9,6 @@ unit is the hardware's business (occupancy). Predicates are seven and never spil
 from dataclasses import dataclass, replace
 
 from hwmodels.errors import InputError
-
 from simulator.workload.ir import Kernel
 from simulator.workload.linear_scan import scan
 from simulator.workload.liveness import Liveness, analyse

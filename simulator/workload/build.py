@@ -1,7 +1,9 @@
-"""From a group of operators to its kernel: places tensors in memory, turns operators into stages, picks the builder.
+"""From a group of operators to its kernel: places tensors in memory, turns operators into stages, picks the
+builder.
 
-Inference batch normalisation becomes a scale and a shift a channel, which a framework computes once when it loads
-the weights; they are tensors of their own here (`<output>.scale`, `<output>.shift`), in single precision.
+Inference batch normalisation becomes a scale and a shift a channel, which a framework computes once when it
+loads the weights; they are tensors of their own here (`<output>.scale`, `<output>.shift`), in single
+precision.
 """
 
 from collections.abc import Mapping
@@ -33,7 +35,9 @@ class KernelMaker:
         self.target = target
         self.placement = placement or Placement()
         self.filters = {
-            operator.inputs[1] for operator in graph.operators if convolution_of(graph, operator)[0] is not None
+            operator.inputs[1]
+            for operator in graph.operators
+            if convolution_of(graph, operator)[0] is not None
         }
 
     def kernel(self, group: Group) -> Kernel:
@@ -139,10 +143,10 @@ def name_of(group: Group) -> str:
     return f"{kinds}:{group.operators[0].name}"
 
 
-def folded(
-    operator: Operator, values: Mapping[str, Array]
-) -> dict[str, Array]:
-    """Scale and shift of an inference batch normalisation from its parameters' values, by the names that kernels use."""
+def folded(operator: Operator, values: Mapping[str, Array]) -> dict[str, Array]:
+    """Scale and shift of an inference batch normalisation from its parameters' values, by the names that
+    kernels use.
+    """
     gamma, beta, mean, variance = (values[name].astype(np.float64) for name in operator.inputs[1:5])
     epsilon = float(np.asarray(operator.attribute("epsilon", 1e-5)))
     scale = gamma / np.sqrt(variance + epsilon)

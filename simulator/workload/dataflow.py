@@ -1,8 +1,8 @@
-"""Data-flow analysis of a graph as it is executed operator by operator: who produces what for whom, how long each
-intermediate lives, how many bytes are moved.
+"""Data-flow analysis of a graph as it is executed operator by operator: who produces what for whom, how long
+each intermediate lives, how many bytes are moved.
 
-Counts are of the unfused execution with unpadded tensors: each operator reads each distinct input once and writes
-each output once. What kernels really move, with tiles and caches, is the trace's business.
+Counts are of the unfused execution with unpadded tensors: each operator reads each distinct input once and
+writes each output once. What kernels really move, with tiles and caches, is the trace's business.
 """
 
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """One tensor: first write and last read as operator numbers (-1: before the first, the number of operators: after
-    the last), and how often it is moved whole.
+    """One tensor: first write and last read as operator numbers (-1: before the first, the number of
+    operators: after the last), and how often it is moved whole.
     """
 
     tensor: str
@@ -72,7 +72,13 @@ def analyse(graph: Graph) -> DataFlow:
         writer = producers.get(name)
         if writer is not None:
             edges += [
-                Edge(writer.name, reader.name, name, tensor.bytes, len(readers) == 1 and tensor.kind != "output")
+                Edge(
+                    writer.name,
+                    reader.name,
+                    name,
+                    tensor.bytes,
+                    len(readers) == 1 and tensor.kind != "output",
+                )
                 for reader in readers
             ]
         lives.append(

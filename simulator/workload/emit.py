@@ -1,9 +1,9 @@
-"""Writes kernel programs: each method appends one operation (or the few that a compiler would need) and returns
-the register, with its closed form where it is an index.
+"""Writes kernel programs: each method appends one operation (or the few that a compiler would need) and
+returns the register, with its closed form where it is an index.
 
-Index arithmetic is spelled out as the hardware has it: multiply-add, shifts, and division by a constant through
-the upper half of a product. Nothing is folded away behind the reader's back, so instruction counts are honest.
-Kernel parameters (tensor addresses) are constants of the launch and need no register.
+Index arithmetic is spelled out as the hardware has it: multiply-add, shifts, and division by a constant
+through the upper half of a product. Nothing is folded away behind the reader's back, so instruction counts
+are honest. Kernel parameters (tensor addresses) are constants of the launch and need no register.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from hwmodels.errors import InputError
 from hwmodels.operations import Operation
-
 from simulator.trace.expression import Variable
 from simulator.trace.schema import Guard, TensorInfo
 from simulator.workload.affine import Index, variable
@@ -136,7 +135,8 @@ class Emitter:
         """Read a special register."""
         x, y, _ = self.grid
         index = {
-            Special.THREAD: variable(Variable.WARP, -(-self.threads // 32)) * 32 + variable(Variable.LANE, 32),
+            Special.THREAD: variable(Variable.WARP, -(-self.threads // 32)) * 32
+            + variable(Variable.LANE, 32),
             Special.BLOCK_X: variable(Variable.BLOCK_X, x),
             Special.BLOCK_Y: variable(Variable.BLOCK_Y, y),
         }[which]
@@ -157,7 +157,7 @@ class Emitter:
             self.op(Operation.MOVE, Effect.CONSTANT, (part.cut(first, step),), (), (value,))
 
     def add(self, left: Scalar, right: Scalar | int, name: str = "") -> Scalar:
-        """left + right, one instruction."""
+        """Left + right, one instruction."""
         part = self.fresh(1, name)
         if isinstance(right, int):
             self.op(Operation.ALU, Effect.ADD, (part,), (left.part,), (right,))
@@ -166,7 +166,7 @@ class Emitter:
         return Scalar(part, left.index + right.index)
 
     def multiply_add(self, left: Scalar, factor: int, addend: Scalar | int = 0, name: str = "") -> Scalar:
-        """left * factor + addend, one instruction."""
+        """Left * factor + addend, one instruction."""
         part = self.fresh(1, name)
         if isinstance(addend, int):
             self.op(Operation.IMAD, Effect.MULTIPLY_ADD, (part,), (left.part,), (factor, addend))
@@ -175,7 +175,7 @@ class Emitter:
         return Scalar(part, left.index * factor + addend.index)
 
     def divide(self, value: Scalar, divisor: int, name: str = "") -> Scalar:
-        """value // divisor for a value of 0 … 2^31 - 1: a shift, or the upper half of a product and a shift."""
+        """Value // divisor for a value of 0 … 2^31 - 1: a shift, or the upper half of a product and a shift."""
         low, high = value.index.bounds()
         if low < 0 or high >= INDEX_LIMIT:
             raise InputError("kernel", f"index range {low} … {high} does not divide", "use a smaller batch")
@@ -193,8 +193,10 @@ class Emitter:
                 self.op(Operation.ALU, Effect.SHIFT_RIGHT, (part,), (upper,), (shift - 1,))
         return Scalar(part, value.index // divisor)
 
-    def remainder(self, value: Scalar, divisor: int, quotient: Scalar | None = None, name: str = "") -> Scalar:
-        """value % divisor; from the quotient where that is at hand."""
+    def remainder(
+        self, value: Scalar, divisor: int, quotient: Scalar | None = None, name: str = ""
+    ) -> Scalar:
+        """Value % divisor; from the quotient where that is at hand."""
         if divisor & (divisor - 1) == 0:
             part = self.fresh(1, name)
             self.op(Operation.ALU, Effect.AND, (part,), (value.part,), (divisor - 1,))
@@ -203,8 +205,8 @@ class Emitter:
         return Scalar(self.multiply_add(whole, -divisor, value, name).part, value.index % divisor)
 
     def known(self, value: Scalar | Pointer, index: Index) -> Scalar:
-        """The same register, said to hold `index` here (a register that a loop steps along). The interpreter checks it
-        wherever it becomes an address or a guard.
+        """The same register, said to hold `index` here (a register that a loop steps along). The interpreter
+        checks it wherever it becomes an address or a guard.
         """
         return Scalar(value.part, index)
 
@@ -222,7 +224,7 @@ class Emitter:
         return part
 
     def pointer(self, base: int, value: Scalar, scale: int, name: str = "") -> Pointer:
-        """base + scale * value as a 64-bit address, one wide multiply-add."""
+        """Base + scale * value as a 64-bit address, one wide multiply-add."""
         part = self.fresh(2, name)
         self.op(Operation.IMAD, Effect.WIDE, (part,), (value.part,), (scale, base))
         return Pointer(part, value.index * scale + base)
@@ -248,15 +250,13 @@ class Emitter:
         width: int = 0,
         name: str = "",
     ) -> Part:
-        """Load 4, 8 or 16 bytes a lane (or `width` of fewer) from global memory, or from shared through a 32-bit
-        address. Where a flag is false the old value stays.
+        """Load 4, 8 or 16 bytes a lane (or `width` of fewer) from global memory, or from shared through a
+        32-bit address. Where a flag is false the old value stays.
         """
         part = into if into is not None else self.fresh(words, name or "loaded")
         access = Access((pointer.index + offset).expression(), offset, width or 4 * words)
         operation = Operation.LDG if isinstance(pointer, Pointer) else Operation.LDS
-        self.op(
-            operation, Effect.LOAD, (part,), (pointer.part,), (), flag, access=access, dst_tensor=tensor
-        )
+        self.op(operation, Effect.LOAD, (part,), (pointer.part,), (), flag, access=access, dst_tensor=tensor)
         return part
 
     def store(
@@ -303,7 +303,9 @@ class Emitter:
         )
 
     def load_matrix(self, place: Scalar, offset: int, tensor: int = -1, name: str = "") -> Part:
-        """Four 8 × 8 matrices of halves from shared memory; lane l gives the address of row l % 8 of matrix l // 8."""
+        """Four 8 × 8 matrices of halves from shared memory; lane l gives the address of row l % 8 of matrix l
+        // 8.
+        """
         part = self.fresh(4, name)
         access = Access((place.index + offset).expression(), offset, 16)
         self.op(

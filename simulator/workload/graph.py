@@ -1,7 +1,7 @@
 """The operator graph: tensors with shape and type, operators in topological order, and parts of it by name.
 
-It knows no operator's meaning beyond names and shapes. Dimensions are fixed numbers; what is dynamic, missing,
-cyclic or absurd is refused when the graph is made.
+It knows no operator's meaning beyond names and shapes. Dimensions are fixed numbers; what is dynamic,
+missing, cyclic or absurd is refused when the graph is made.
 """
 
 from collections.abc import Iterable, Mapping
@@ -73,7 +73,9 @@ class Operator:
         """An attribute that is a list of integers."""
         value = self.attribute(name, default)
         if not isinstance(value, tuple) or not all(isinstance(one, int) for one in value):
-            raise InputError(self.name, f"attribute {name} is no list of integers", "as the operator set has it")
+            raise InputError(
+                self.name, f"attribute {name} is no list of integers", "as the operator set has it"
+            )
         return tuple(int(one) for one in value)
 
 
@@ -99,8 +101,8 @@ class Graph:
         return found
 
     def position(self, name: str, *, reading: bool = False) -> int:
-        """The index of an operator: by its name, by n0, n1, …, or by a tensor that it writes (or, with `reading`, that
-        it is the first to read).
+        """The index of an operator: by its name, by n0, n1, …, or by a tensor that it writes (or, with
+        `reading`, that it is the first to read).
         """
         for index, operator in enumerate(self.operators):
             if name == operator.name:
@@ -130,7 +132,9 @@ class Graph:
         return [self.subgraph(first, last) for first, last in ranges]
 
     def cut(self, operators: tuple[Operator, ...]) -> "Graph":
-        """A graph of some of the operators; what they take from outside becomes an input, what they give an output."""
+        """A graph of some of the operators; what they take from outside becomes an input, what they give an
+        output.
+        """
         inside = {output for operator in operators for output in operator.outputs}
         chosen = {operator.name for operator in operators}
         consumers = self.consumers()
@@ -151,7 +155,9 @@ class Graph:
 
 
 def make_graph(name: str, operators: Iterable[Operator], tensors: Mapping[str, Tensor]) -> Graph:
-    """A checked graph: unique names, known tensors, one writer each, sorted so that writers come before readers."""
+    """A checked graph: unique names, known tensors, one writer each, sorted so that writers come before
+    readers.
+    """
     listed = list(operators)
     if not listed:
         raise InputError(name, "has no operators", "give at least one")
@@ -165,16 +171,22 @@ def make_graph(name: str, operators: Iterable[Operator], tensors: Mapping[str, T
         names.add(operator.name)
         for tensor in (*operator.inputs, *operator.outputs):
             if tensor and tensor not in tensors:
-                raise InputError(name, f"{operator.name}: shape of tensor {tensor} is unknown", "state its shape")
+                raise InputError(
+                    name, f"{operator.name}: shape of tensor {tensor} is unknown", "state its shape"
+                )
         for output in operator.outputs:
             if output in writer:
-                raise InputError(name, f"{writer[output].name} and {operator.name} both write {output}", "rename one")
+                raise InputError(
+                    name, f"{writer[output].name} and {operator.name} both write {output}", "rename one"
+                )
             if output:
                 writer[output] = operator
     return Graph(name, tuple(sorted_topologically(name, listed, writer)), dict(tensors))
 
 
-def sorted_topologically(name: str, operators: list[Operator], writer: Mapping[str, Operator]) -> list[Operator]:
+def sorted_topologically(
+    name: str, operators: list[Operator], writer: Mapping[str, Operator]
+) -> list[Operator]:
     """Writers before readers, otherwise as given; a cycle is refused by the name of an operator on it."""
     done: set[str] = set()
     order: list[Operator] = []
@@ -188,6 +200,8 @@ def sorted_topologically(name: str, operators: list[Operator], writer: Mapping[s
             else:
                 left.append(operator)
         if len(left) == len(waiting):
-            raise InputError(name, f"operator {left[0].name} waits for itself through a cycle", "break the cycle")
+            raise InputError(
+                name, f"operator {left[0].name} waits for itself through a cycle", "break the cycle"
+            )
         waiting = left
     return order

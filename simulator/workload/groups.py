@@ -1,14 +1,13 @@
-"""Which operators share a kernel: each alone (`none`), or each convolution and each element-wise operator with the
-chain of element-wise operators behind it that only it feeds (`vertical`).
+"""Which operators share a kernel: each alone (`none`), or each convolution and each element-wise operator
+with the chain of element-wise operators behind it that only it feeds (`vertical`).
 
-A second operand of a fused addition must have been written by an earlier kernel. This is the plain rule; pricing
-alternatives belongs to the planner.
+A second operand of a fused addition must have been written by an earlier kernel. This is the plain rule;
+pricing alternatives belongs to the planner.
 """
 
 from dataclasses import dataclass
 
 from hwmodels.errors import unknown
-
 from simulator.workload.graph import Graph, Operator
 from simulator.workload.legality import chained_input, convolution_of
 
@@ -58,5 +57,7 @@ def chain_from(graph: Graph, first: Operator, written: set[str]) -> Group:
             return Group(tuple(members), f"{following.kind} is not element-wise in {value}")
         missing = [name for name in following.inputs if name != value and name not in written]
         if missing:
-            return Group(tuple(members), f"{following.name} also needs {missing[0]}, which is not written yet")
+            return Group(
+                tuple(members), f"{following.name} also needs {missing[0]}, which is not written yet"
+            )
         members.append(following)

@@ -1,10 +1,11 @@
 """The kernel program before registers are chosen: operations over virtual registers, with loops, predicates,
 shared memory, barriers, shuffles, atomics and asynchronous copies.
 
-Each operation has a timing class (what the machine sees) and an effect (what it computes, for the interpreter).
-A virtual register is a mutable group of 1, 2 or 4 aligned words, or a predicate; it is not single-assignment.
-Addresses stand twice, as the register that program arithmetic fills and as the closed form that the trace
-carries; the interpreter proves them equal. Divergent control flow is not modelled: lanes are predicated.
+Each operation has a timing class (what the machine sees) and an effect (what it computes, for the
+interpreter). A virtual register is a mutable group of 1, 2 or 4 aligned words, or a predicate; it is not
+single-assignment. Addresses stand twice, as the register that program arithmetic fills and as the closed form
+that the trace carries; the interpreter proves them equal. Divergent control flow is not modelled: lanes are
+predicated.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,6 @@ from dataclasses import dataclass
 from enum import IntEnum, auto, unique
 
 from hwmodels.operations import Operation
-
 from simulator.trace.expression import Expression
 from simulator.trace.schema import Guard, TensorInfo
 

@@ -1,9 +1,9 @@
 """How tensors lie in global memory: channels last for activations, K R S C for convolution weights, single
 precision vectors for channel parameters; and where they lie, each from a 2-MiB boundary on.
 
-Channels are padded to a multiple of 8 (4 where there are at most 4, as in images), so that every vector access is
-whole; cuDNN pads likewise for tensor cores. Padding costs bytes, which count. A recycling allocator is not
-modelled: every tensor keeps its own place.
+Channels are padded to a multiple of 8 (4 where there are at most 4, as in images), so that every vector
+access is whole; cuDNN pads likewise for tensor cores. Padding costs bytes, which count. A recycling allocator
+is not modelled: every tensor keeps its own place.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hwmodels.errors import InputError
-
 from simulator.trace.schema import ADDRESS_LIMIT, TensorInfo
 from simulator.workload.graph import ITEM_BYTES
 
@@ -39,8 +38,8 @@ def padded_channels(channels: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One tensor's storage. `role` is `activation` (N C H W stored as N H W C), `filter` (K C R S stored as K R S C)
-    or `flat` (as it is, padded to 16 bytes).
+    """One tensor's storage. `role` is `activation` (N C H W stored as N H W C), `filter` (K C R S stored as K
+    R S C) or `flat` (as it is, padded to 16 bytes).
     """
 
     shape: tuple[int, ...]

@@ -1,7 +1,8 @@
-"""Which operators have a kernel program and of which sort: element-wise, convolution, or neither, with the reason.
+"""Which operators have a kernel program and of which sort: element-wise, convolution, or neither, with the
+reason.
 
-Element-wise means one output of the shape of one chained input, computed by position (and by channel parameters for
-inference batch normalisation). Broadcasting beyond channel parameters counts as neither.
+Element-wise means one output of the shape of one chained input, computed by position (and by channel
+parameters for inference batch normalisation). Broadcasting beyond channel parameters counts as neither.
 """
 
 from simulator.workload.builders.geometry import Convolution
@@ -13,8 +14,8 @@ CHANNEL_INPUTS = 5
 
 
 def chained_input(graph: Graph, operator: Operator, preferred: str | None = None) -> str | None:
-    """The input that an element-wise operator is computed from (`preferred` where that is possible), or None where the
-    operator is not element-wise.
+    """The input that an element-wise operator is computed from (`preferred` where that is possible), or None
+    where the operator is not element-wise.
     """
     if refused_element_wise(graph, operator):
         return None

@@ -1,20 +1,21 @@
 """Linear scan over live intervals: one pass that places every virtual register or says which to spill.
 
-Groups stand at multiples of their size. R1 is the stack pointer and never given out. Where no place is free, the
-aligned window whose holders are cheapest to spill is cleared, by words moved with loops counted tenfold, and among
-equals by furthest next use.
+Groups stand at multiples of their size. R1 is the stack pointer and never given out. Where no place is free,
+the aligned window whose holders are cheapest to spill is cleared, by words moved with loops counted tenfold,
+and among equals by furthest next use.
 """
 
 from collections.abc import Iterator
 
 from hwmodels.errors import InputError
-
 from simulator.trace.schema import FIRST_PREDICATE, PREDICATES
 from simulator.workload.ir import Virtual
 from simulator.workload.liveness import Interval, Liveness
 from simulator.workload.spill import Spills
 
 STACK_POINTER = 1
+QUAD = 4
+FOREVER = 1 << 62
 
 
 class RegisterFile:
@@ -22,6 +23,7 @@ class RegisterFile:
 
     def __init__(self, limit: int) -> None:
         self.owners: list[Interval | None] = [None] * limit
+        self.owners[STACK_POINTER] = Interval(Virtual(-1, 1, "stack pointer"), 0, FOREVER)
         self.predicates: list[Interval | None] = [None] * PREDICATES
         self.places: dict[int, int] = {}
 
@@ -58,16 +60,22 @@ class RegisterFile:
 
     def best_fit(self, words: int) -> int | None:
         """The aligned free place in the fullest quad, lowest on ties: scalars fill gaps, quads stay whole."""
-        found = [
-            (-sum(owner is not None for owner in self.owners[place // 4 * 4 : place // 4 * 4 + 4]), place)
-            for place, taken in self.windows(words)
-            if not taken
-        ]
-        return min(found)[1] if found else None
+        best, fullest = None, -1
+        for quad in range(0, len(self.owners), QUAD):
+            row = self.owners[quad : quad + QUAD]
+            held = len(row) - row.count(None)
+            if held > fullest and len(row) - held >= words:
+                for step in range(0, len(row) - words + 1, words):
+                    if row[step : step + words].count(None) == words:
+                        best, fullest = quad + step, held
+                        break
+        return best
 
 
 def scan(liveness: Liveness, limit: int, spills: Spills) -> tuple[dict[int, int], list[Virtual]]:
-    """One pass of linear scan over registers 0 … limit - 1: (places, what has to be spilled before the next pass)."""
+    """One pass of linear scan over registers 0 … limit - 1: (places, what has to be spilled before the next
+    pass).
+    """
     file = RegisterFile(limit)
     failed: list[Virtual] = []
     weights = costs(liveness)
@@ -100,8 +108,8 @@ def costs(liveness: Liveness) -> dict[int, int]:
 def cheapest(
     file: RegisterFile, new: Interval, weights: dict[int, int], liveness: Liveness, spills: Spills
 ) -> tuple[int, set[Interval]]:
-    """(place, whom to spill for it): the aligned place whose holders cost least, or the newcomer itself (place -1);
-    among equals the one whose next use is furthest. A reloaded value is never spilled again.
+    """(place, whom to spill for it): the aligned place whose holders cost least, or the newcomer itself
+    (place -1); among equals the one whose next use is furthest. A reloaded value is never spilled again.
     """
     choices = [*file.windows(new.virtual.words), (-1, {new})]
     open_choices = [
@@ -115,7 +123,8 @@ def cheapest(
     prices = [sum(weights[loser.virtual.number] for loser in losers) for _, losers in open_choices]
     equal = [choice for choice, price in zip(open_choices, prices, strict=True) if price == min(prices)]
     return max(
-        equal, key=lambda choice: (min(next_use(liveness, loser, new.start) for loser in choice[1]), -choice[0])
+        equal,
+        key=lambda choice: (min(next_use(liveness, loser, new.start) for loser in choice[1]), -choice[0]),
     )
 
 

@@ -1,8 +1,8 @@
 """Which virtual registers hold a value that is still needed, at every point of a kernel program.
 
-Backward data flow over the structured program, a word at a time, so that filling a quad word by word starts its
-life at the first word and a predicated write keeps the old value alive. A loop's body sees what its next turn
-needs. The result feeds the allocator and the report of register pressure.
+Backward data flow over the structured program, a word at a time, so that filling a quad word by word starts
+its life at the first word and a predicated write keeps the old value alive. A loop's body sees what its next
+turn needs. The result feeds the allocator and the report of register pressure.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,9 @@ WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From the first to the last half-step at which the group is live: reads happen at 2 p, writes at 2 p + 1."""
+    """From the first to the last half-step at which the group is live: reads happen at 2 p, writes at 2 p +
+    1.
+    """
 
     virtual: Virtual
     start: int
@@ -23,8 +25,9 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """Live words before and after each operation (as bit masks over 4 * virtual + word), in program order, with the
-    number of loops around each; `loops` are the (first, last) places of each loop, inner ones first.
+    """Live words before and after each operation (as bit masks over 4 * virtual + word), in program order,
+    with the number of loops around each; `loops` are the (first, last) places of each loop, inner ones
+    first.
     """
 
     ops: tuple[Op, ...]
@@ -35,9 +38,11 @@ class Liveness:
     virtuals: dict[int, Virtual]
 
     def intervals(self) -> list[Interval]:
-        """One interval for each virtual register, by start; what is written but never read lives for its write.
+        """One interval for each virtual register, by start; what is written but never read lives for its
+        write.
 
-        From first to last mention, stretched over every loop that it enters alive: the next turn needs it too.
+        From first to last mention, stretched over every loop that it enters alive: the next turn needs it
+        too.
         """
         first: dict[int, int] = {}
         last: dict[int, int] = {}
@@ -80,9 +85,7 @@ def analyse(body: Body) -> Liveness:
     return Liveness(tuple(ops), tuple(depths), tuple(before), tuple(after), tuple(loops), virtuals)
 
 
-def flatten(
-    body: Body, depth: int, ops: list[Op], depths: list[int], loops: list[tuple[int, int]]
-) -> None:
+def flatten(body: Body, depth: int, ops: list[Op], depths: list[int], loops: list[tuple[int, int]]) -> None:
     """Program order, with loop depths and extents."""
     for item in body:
         if isinstance(item, Repeat):
@@ -95,7 +98,9 @@ def flatten(
 
 
 def backward(body: Body, start: int, live: int, before: list[int], after: list[int]) -> int:
-    """Fill `before` and `after` for a body whose first operation is number `start`; returns what is live at its entry."""
+    """Fill `before` and `after` for a body whose first operation is number `start`; returns what is live at
+    its entry.
+    """
     ends = []
     place = start
     for item in body:

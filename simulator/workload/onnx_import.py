@@ -1,7 +1,8 @@
 """Reads ONNX models by the `onnx` package with strict shape inference; batch and element type may be set.
 
-The batch replaces the leading dimension of the model's true inputs, and of constant Reshape targets that start with
-the old batch. Constant and ConstantOfShape make tensors, not operators. Weights' values are not read.
+The batch replaces the leading dimension of the model's true inputs, and of constant Reshape targets that
+start with the old batch. Constant and ConstantOfShape make tensors, not operators. Weights' values are not
+read.
 """
 
 import os
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from hwmodels.errors import InputError, unknown
-
 from simulator.workload.graph import AttributeValue, Graph, Operator, Tensor, make_graph
 
 MAX_FILE_BYTES = 1 << 31
@@ -44,7 +44,9 @@ def read(path: Path) -> Any:
     import onnx
 
     if not path.is_file():
-        raise InputError(str(path), "no such file", "give a path to a .onnx file or a name from the onnx package")
+        raise InputError(
+            str(path), "no such file", "give a path to a .onnx file or a name from the onnx package"
+        )
     if path.stat().st_size > MAX_FILE_BYTES:
         raise InputError(str(path), f"larger than {MAX_FILE_BYTES} bytes", "keep weights in external files")
     try:
@@ -62,7 +64,9 @@ def graph_of(model: Any, name: str, batch: int | None = None, dtype: str | None 
 
     versions = [opset.version for opset in model.opset_import if opset.domain in {"", "ai.onnx"}]
     if versions and min(versions) < FIRST_OPSET:
-        raise InputError(name, f"operator set {min(versions)} is too old", f"convert it to {FIRST_OPSET} or later")
+        raise InputError(
+            name, f"operator set {min(versions)} is too old", f"convert it to {FIRST_OPSET} or later"
+        )
     if batch is not None:
         if not 1 <= batch < 1 << 24:
             raise InputError("workload.batch", f"{batch} is out of range", "give 1 to 16777215")
@@ -71,7 +75,9 @@ def graph_of(model: Any, name: str, batch: int | None = None, dtype: str | None 
     try:
         inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
     except Exception as error:
-        raise InputError(name, f"shapes cannot be inferred ({first_line(error)})", "export it again") from None
+        raise InputError(
+            name, f"shapes cannot be inferred ({first_line(error)})", "export it again"
+        ) from None
     tensors = tensors_of(inferred, name, dtype)
     return make_graph(name, operators_of(inferred, tensors), tensors)
 
@@ -89,7 +95,9 @@ def true_inputs(model: Any) -> list[Any]:
 
 
 def set_batch(model: Any, batch: int) -> None:
-    """Put a batch into inputs, and into Reshape targets that start with the old one; outputs are inferred anew."""
+    """Put a batch into inputs, and into Reshape targets that start with the old one; outputs are inferred
+    anew.
+    """
     old = set()
     for one in true_inputs(model):
         dims = one.type.tensor_type.shape.dim
@@ -98,7 +106,9 @@ def set_batch(model: Any, batch: int) -> None:
         old.add(dims[0].dim_value)
         dims[0].ClearField("dim_param")
         dims[0].dim_value = batch
-    produced = {output for node in model.graph.node if node.op_type not in CONSTANTS for output in node.output}
+    produced = {
+        output for node in model.graph.node if node.op_type not in CONSTANTS for output in node.output
+    }
     fed = {one.name for one in true_inputs(model)}
     targets = {
         node.input[1]
@@ -134,8 +144,8 @@ def rewrite_leading(tensor: Any, old: set[int], batch: int) -> None:
 
 
 def operators_of(model: Any, tensors: dict[str, Tensor]) -> list[Operator]:
-    """Compute nodes; one without a name of its own is called by its number. An optional output that has no inferred
-    shape and no reader (Dropout's mask) is left out.
+    """Compute nodes; one without a name of its own is called by its number. An optional output that has no
+    inferred shape and no reader (Dropout's mask) is left out.
     """
     nodes = [node for node in model.graph.node if node.op_type not in CONSTANTS]
     names = [node.name for node in nodes]
@@ -202,7 +212,9 @@ def extent(model: str, tensor: str, dim: Any) -> int:
     """One dimension as a number."""
     if not dim.HasField("dim_value"):
         label = dim.dim_param or "?"
-        raise InputError(model, f"tensor {tensor} has the dynamic dimension {label!r}", "set workload.batch or fix it")
+        raise InputError(
+            model, f"tensor {tensor} has the dynamic dimension {label!r}", "set workload.batch or fix it"
+        )
     return int(dim.dim_value)
 
 

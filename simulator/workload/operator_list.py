@@ -1,15 +1,15 @@
-"""A graph from a plain list of operators, as a config writes it:
-`{op: Relu, inputs: [x], output: y, shape: [32, 64, 112, 112]}`.
+"""A graph from a plain list of operators, as a config writes it: `{op: Relu, inputs: [x], output: y, shape:
+[32, 64, 112, 112]}`.
 
-`shape` is the output's. Tensors that nothing writes take the output's shape (element-wise operators) or stand under
-`input_shapes`; channel parameters of BatchNormalization follow from the shape. No inference beyond that.
+`shape` is the output's. Tensors that nothing writes take the output's shape (element-wise operators) or stand
+under `input_shapes`; channel parameters of BatchNormalization follow from the shape. No inference beyond
+that.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hwmodels.errors import InputError, unknown
-
 from simulator.workload.graph import AttributeValue, Graph, Operator, Tensor, make_graph
 
 KEYS = ("op", "name", "inputs", "output", "shape", "input_shapes", "attributes")
@@ -17,7 +17,10 @@ PARAMETERS = 4
 
 
 def operator_list(
-    items: Sequence[Mapping[str, Any]], batch: int | None = None, dtype: str = "float32", name: str = "operators"
+    items: Sequence[Mapping[str, Any]],
+    batch: int | None = None,
+    dtype: str = "float32",
+    name: str = "operators",
 ) -> Graph:
     """The graph of a config's operator list; `batch` replaces the leading dimension of every output shape."""
     operators: list[Operator] = []
@@ -50,7 +53,9 @@ def operator_list(
             weights.update(inputs[1 : 1 + PARAMETERS])
         elif kind in {"Conv", "Gemm"}:
             weights.update(inputs[1:])
-        attributes = tuple((str(key), frozen(value)) for key, value in dict(item.get("attributes", {})).items())
+        attributes = tuple(
+            (str(key), frozen(value)) for key, value in dict(item.get("attributes", {})).items()
+        )
         label = str(item.get("name", f"n{index}"))
         operators.append(Operator(label, kind, inputs, (str(item["output"]),), attributes))
     written = {output for operator in operators for output in operator.outputs}
@@ -64,7 +69,9 @@ def operator_list(
 def shape_of(place: str, value: Any) -> tuple[int, ...]:
     """A list of whole numbers."""
     if not isinstance(value, list | tuple) or not all(isinstance(one, int) and one > 0 for one in value):
-        raise InputError(place, f"shape {value!r} is no list of positive whole numbers", "such as [32, 64, 112, 112]")
+        raise InputError(
+            place, f"shape {value!r} is no list of positive whole numbers", "such as [32, 64, 112, 112]"
+        )
     return tuple(value)
 
 

@@ -1,13 +1,12 @@
 """From a part of a graph to the kernel traces of a fusion strategy: the door of the workload room.
 
-Strategies here are `none` and `vertical`. What had no kernel program is listed with its reason: its kernel only
-moves its bytes.
+Strategies here are `none` and `vertical`. What had no kernel program is listed with its reason: its kernel
+only moves its bytes.
 """
 
 from dataclasses import dataclass
 
 from hwmodels import Gpu
-
 from simulator.trace.schema import KernelTrace
 from simulator.workload.allocate import Allocation, allocate
 from simulator.workload.build import KernelMaker
@@ -20,7 +19,9 @@ from simulator.workload.target import Target
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One kernel: its operators, its program with registers, its trace, and why it is opaque (empty: it is not)."""
+    """One kernel: its operators, its program with registers, its trace, and why it is opaque (empty: it is
+    not).
+    """
 
     group: Group
     allocation: Allocation

@@ -1,15 +1,14 @@
-"""Moves a virtual register to local memory: a load before each use and a store after each write, as the compiler's
-LDL and STL, a word each.
+"""Moves a virtual register to local memory: a load before each use and a store after each write, as the
+compiler's LDL and STL, a word each.
 
 Each use gets a short-lived register of its own, which is never spilled again, so that spilling always ends. A
-predicated write loads the old value first, since lanes that it skips must keep it. Rematerialising cheap values
-is not done here.
+predicated write loads the old value first, since lanes that it skips must keep it. Rematerialising cheap
+values is not done here.
 """
 
 from dataclasses import dataclass, field, replace
 
 from hwmodels.operations import Operation
-
 from simulator.trace.expression import Expression
 from simulator.workload.ir import Access, Body, Effect, Op, Part, Repeat, Virtual
 
@@ -82,12 +81,19 @@ def with_traffic(op: Op, virtual: Virtual, home: int, spills: Spills) -> list[Op
     writes = {word for part in op.dst if part.virtual == virtual for word in words_of(part)}
     if not op.writes_all_lanes:
         reads |= writes
-    loads = [transfer(Operation.LDL, Effect.LOAD, stand_in, word - base, home, word, op.operator) for word in sorted(reads)]
+    loads = [
+        transfer(Operation.LDL, Effect.LOAD, stand_in, word - base, home, word, op.operator)
+        for word in sorted(reads)
+    ]
     stores = [
-        transfer(Operation.STL, Effect.STORE, stand_in, word - base, home, word, op.operator) for word in sorted(writes)
+        transfer(Operation.STL, Effect.STORE, stand_in, word - base, home, word, op.operator)
+        for word in sorted(writes)
     ]
     changed = replace(
-        op, dst=tuple(map(moved, op.dst)), src=tuple(map(moved, op.src)), when=moved(op.when) if op.when else None
+        op,
+        dst=tuple(map(moved, op.dst)),
+        src=tuple(map(moved, op.src)),
+        when=moved(op.when) if op.when else None,
     )
     return [*loads, changed, *stores]
 

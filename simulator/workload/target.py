@@ -1,5 +1,5 @@
-"""What a card can do that changes the program, not only its speed: asynchronous copies, matrix loads, the shape of
-the tensor core's instruction.
+"""What a card can do that changes the program, not only its speed: asynchronous copies, matrix loads, the
+shape of the tensor core's instruction.
 
 Read from the card's table of operations, so that a card decides and no architecture name stands in a builder.
 """

@@ -1,14 +1,14 @@
 """Element-wise work on a vector of 16 bytes a lane: the body of element-wise kernels and the epilogue of
 convolutions.
 
-Halves are widened to single precision, computed, and rounded once at the end of the chain, as compiled kernels do;
-an intermediate of a fused chain is therefore more precise than one that went through memory.
+Halves are widened to single precision, computed, and rounded once at the end of the chain, as compiled
+kernels do; an intermediate of a fused chain is therefore more precise than one that went through memory.
 """
 
 from dataclasses import dataclass
 
+from hwmodels.errors import InputError
 from hwmodels.operations import Operation
-
 from simulator.trace.schema import TensorInfo
 from simulator.workload.emit import Emitter, Flag, Pointer, Scalar
 from simulator.workload.ir import Effect, Part
@@ -18,8 +18,8 @@ from simulator.workload.ir import Effect, Part
 class Stage:
     """One element-wise operator of a chain.
 
-    `kind` is `affine` (scale and shift by channel; bias has no scale), `relu`, or `add` (a second operand of the
-    same layout; the same tensor twice has `other` None).
+    `kind` is `affine` (scale and shift by channel; bias has no scale), `relu`, or `add` (a second operand of
+    the same layout; the same tensor twice has `other` None).
     """
 
     kind: str
@@ -47,7 +47,9 @@ def channel_parameters(
     lanes: int,
     flag: Flag | None = None,
 ) -> dict[int, Parameters]:
-    """Load scale and shift of `lanes` neighbouring channels for each affine stage; fewer channels than lanes repeat."""
+    """Load scale and shift of `lanes` neighbouring channels for each affine stage; fewer channels than lanes
+    repeat.
+    """
     found = {}
     for number, stage in enumerate(stages):
         if stage.kind != "affine":
@@ -89,7 +91,9 @@ def load_others(
     return found
 
 
-def other_pointers(emitter: Emitter, stages: tuple[Stage, ...], element: Scalar, size: int) -> dict[int, Pointer]:
+def other_pointers(
+    emitter: Emitter, stages: tuple[Stage, ...], element: Scalar, size: int
+) -> dict[int, Pointer]:
     """Addresses of the second operands at an element index."""
     found = {}
     for number, stage in enumerate(stages):
@@ -111,107 +115,105 @@ def apply(
     """Run the chain over every element of a vector register, in place."""
     for word in range(vector.words):
         if halves:
-            packed_word(emitter, stages, vector, word, parameters, others)
+            packed_word(emitter, stages, vector[word], word, parameters, others)
         else:
-            cell = vector[word]
-            for number, stage in enumerate(stages):
-                other = others[number][word] if number in others else cell
-                step(emitter, stage, cell, cell, word, parameters.get(number), other)
+            single_word(emitter, stages, vector[word], word, parameters, others)
+
+
+def single_word(
+    emitter: Emitter,
+    stages: tuple[Stage, ...],
+    cell: Part,
+    word: int,
+    parameters: dict[int, Parameters],
+    others: dict[int, Part],
+) -> None:
+    """One single-precision element, computed where it stands."""
+    for number, stage in enumerate(stages):
+        source = emitter.tensor(stage.source)
+        second = (cell, source)
+        if number in others and stage.other is not None:
+            second = (others[number][word], emitter.tensor(stage.other))
+        step(emitter, stage, (cell, source), second, word, parameters.get(number))
 
 
 def packed_word(
     emitter: Emitter,
     stages: tuple[Stage, ...],
-    vector: Part,
+    packed: Part,
     word: int,
     parameters: dict[int, Parameters],
     others: dict[int, Part],
 ) -> None:
-    """Two halves: widen, compute, round, put back."""
-    wide = []
-    first = stages[0]
-    with emitter.working_for(first.operator):
-        source = emitter.tensor(first.source)
-        for half in range(2):
-            wide.append(unpack(emitter, vector[word], half, source, "wide"))
+    """Two halves: widen, compute, round, put back. Widening is what consumes a loaded tensor, so the
+    arithmetic on a value that was just widened names no tensor again.
+    """
+    with emitter.working_for(stages[0].operator):
+        source = emitter.tensor(stages[0].source)
+        wide = [unpack(emitter, packed, half, source, "wide") for half in range(2)]
     for number, stage in enumerate(stages):
+        source = emitter.tensor(stage.source) if number else -1
         for half, cell in enumerate(wide):
-            other = cell
+            second = (cell, source)
             if number in others and stage.other is not None:
                 with emitter.working_for(stage.operator):
-                    tensor = emitter.tensor(stage.other)
-                    other = unpack(emitter, others[number][word], half, tensor, "other")
-            step(emitter, stage, cell, cell, 2 * word + half, parameters.get(number), other)
+                    other = emitter.tensor(stage.other)
+                    second = (unpack(emitter, others[number][word], half, other, "other"), -1)
+            step(emitter, stage, (cell, source), second, 2 * word + half, parameters.get(number))
     with emitter.working_for(stages[-1].operator):
-        emitter.op(
-            Operation.CONVERT,
-            Effect.PACK,
-            (vector[word],),
-            tuple(wide),
-            dst_tensor=emitter.tensor(stages[-1].result),
-        )
+        result = emitter.tensor(stages[-1].result)
+        emitter.op(Operation.CONVERT, Effect.PACK, (packed,), tuple(wide), dst_tensor=result)
 
 
 def unpack(emitter: Emitter, word: Part, half: int, tensor: int, name: str) -> Part:
     """One half of a word as single precision."""
     part = emitter.fresh(1, name)
-    emitter.op(
-        Operation.HADD2, Effect.UNPACK, (part,), (word,), (half,), dst_tensor=tensor, src_tensors=(tensor,)
-    )
+    emitter.op(Operation.HADD2, Effect.UNPACK, (part,), (word,), (half,), src_tensors=(tensor,))
     return part
 
 
 def step(
     emitter: Emitter,
     stage: Stage,
-    cell: Part,
-    result: Part,
+    value: tuple[Part, int],
+    second: tuple[Part, int],
     element: int,
     parameters: Parameters | None,
-    other: Part,
 ) -> None:
-    """One stage on one single-precision element."""
+    """One stage on one single-precision element, in place; operands come with the tensor that they are read
+    from.
+    """
+    cell, source = value
     with emitter.working_for(stage.operator):
-        source, made = emitter.tensor(stage.source), emitter.tensor(stage.result)
+        made = emitter.tensor(stage.result)
         if stage.kind == "relu":
-            emitter.op(
-                Operation.ALU,
-                Effect.FLOAT_MAXIMUM,
-                (result,),
-                (cell,),
-                (0.0,),
-                dst_tensor=made,
-                src_tensors=(source,),
-            )
+            numbers: tuple[float, ...] = (0.0,)
+            operation, effect = Operation.ALU, Effect.FLOAT_MAXIMUM
+            operands: list[tuple[Part, int]] = []
         elif stage.kind == "add":
-            second = source if stage.other is None else emitter.tensor(stage.other)
-            emitter.op(
-                Operation.FADD,
-                Effect.FLOAT_ADD,
-                (result,),
-                (cell, other),
-                dst_tensor=made,
-                src_tensors=(source, second),
-            )
-        elif parameters is not None and stage.shift is not None:
-            shift = parameters.shift[element // 4][element % 4]
-            shift_id = emitter.tensor(stage.shift)
-            if stage.scale is None:
-                emitter.op(
-                    Operation.FADD,
-                    Effect.FLOAT_ADD,
-                    (result,),
-                    (cell, shift),
-                    dst_tensor=made,
-                    src_tensors=(source, shift_id),
-                )
-            else:
-                scale = parameters.scale[element // 4][element % 4]
-                emitter.op(
-                    Operation.FFMA,
-                    Effect.FLOAT_FUSED,
-                    (result,),
-                    (cell, scale, shift),
-                    dst_tensor=made,
-                    src_tensors=(source, emitter.tensor(stage.scale), shift_id),
-                )
+            operation, effect, numbers = Operation.FADD, Effect.FLOAT_ADD, ()
+            operands = [second]
+        else:
+            operation, effect, numbers, operands = affine_step(emitter, stage, element, parameters)
+        emitter.op(
+            operation,
+            effect,
+            (cell,),
+            (cell, *(part for part, _ in operands)),
+            numbers,
+            dst_tensor=made,
+            src_tensors=(source, *(tensor for _, tensor in operands)),
+        )
+
+
+def affine_step(
+    emitter: Emitter, stage: Stage, element: int, parameters: Parameters | None
+) -> tuple[Operation, Effect, tuple[float, ...], list[tuple[Part, int]]]:
+    """Scale and shift, or a shift alone, with this element's channel parameters."""
+    if parameters is None or stage.shift is None:
+        raise InputError(stage.operator, "an affine stage lacks its shift", "give channel parameters")
+    shift = (parameters.shift[element // 4][element % 4], emitter.tensor(stage.shift))
+    if stage.scale is None:
+        return Operation.FADD, Effect.FLOAT_ADD, (), [shift]
+    scale = (parameters.scale[element // 4][element % 4], emitter.tensor(stage.scale))
+    return Operation.FFMA, Effect.FLOAT_FUSED, (), [scale, shift]

@@ -1,9 +1,9 @@
-"""Convolution as an implicit matrix product on tensor cores: halves in and out, single-precision sums, tiles staged
-twice through shared memory, and an epilogue that may carry a chain of element-wise operators.
+"""Convolution as an implicit matrix product on tensor cores: halves in and out, single-precision sums, tiles
+staged twice through shared memory, and an epilogue that may carry a chain of element-wise operators.
 
-The epilogue rounds the sums, turns them round in shared memory so that each lane holds 16 bytes of neighbouring
-channels, applies the chain, and writes whole vectors. Split depth, Winograd and implicit precomputed offsets, which
-libraries also choose from, are not built here.
+The epilogue rounds the sums, turns them round in shared memory so that each lane holds 16 bytes of
+neighbouring channels, applies the chain, and writes whole vectors. Split depth, Winograd and implicit
+precomputed offsets, which libraries also choose from, are not built here.
 """
 
 from simulator.trace.schema import TensorInfo
@@ -84,7 +84,9 @@ def main_loop(
         if turns > 1:
             following = emitter.add(turn, 1)
             more = emitter.within(following, turns)
-            other = emitter.multiply_add(emitter.remainder(following, 2), tile.stage_bytes, copies, "next place")
+            other = emitter.multiply_add(
+                emitter.remainder(following, 2), tile.stage_bytes, copies, "next place"
+            )
             staging.fetch(following.index, other, more)
             if staging.async_copy:
                 emitter.commit()

@@ -1,12 +1,11 @@
-"""A kernel for a chain of element-wise operators: each thread takes some vectors of 16 bytes, a block's width apart,
-so that every warp access is 512 contiguous bytes.
+"""A kernel for a chain of element-wise operators: each thread takes some vectors of 16 bytes, a block's width
+apart, so that every warp access is 512 contiguous bytes.
 
-All loads are issued before the first arithmetic. Channel parameters are loaded once a thread where a block's width
-is a multiple of the channels, else once a vector. Broadcasting other than by channel is not built here.
+All loads are issued before the first arithmetic. Channel parameters are loaded once a thread where a block's
+width is a multiple of the channels, else once a vector. Broadcasting other than by channel is not built here.
 """
 
 from hwmodels.errors import InputError
-
 from simulator.workload.builders.chain import (
     Parameters,
     Stage,
@@ -25,8 +24,8 @@ FEW_VECTORS = 2
 
 
 def elementwise_kernel(name: str, stages: tuple[Stage, ...], layout: Layout) -> Kernel:
-    """The program for a chain over tensors of one layout; the first stage's source is read, the last one's result is
-    written.
+    """The program for a chain over tensors of one layout; the first stage's source is read, the last one's
+    result is written.
     """
     size = dtype_of(layout.dtype).itemsize
     lanes = VECTOR_BYTES // size
@@ -56,7 +55,9 @@ def elementwise_kernel(name: str, stages: tuple[Stage, ...], layout: Layout) -> 
         with emitter.working_for(stages[0].operator):
             flag = None
             if tails:
-                flag = emitter.within(emitter.add(element, vector * width) if vector else element, layout.elements)
+                flag = emitter.within(
+                    emitter.add(element, vector * width) if vector else element, layout.elements
+                )
             loaded.append(emitter.load(pointer, 4, offset, flag, source_id, name=source.name))
         flags.append(flag)
         others.append(load_others(emitter, stages, pointers, 4, offset, flag))

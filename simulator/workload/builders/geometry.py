@@ -1,15 +1,14 @@
 """The shape of a convolution as a matrix product, and the tile that a block computes.
 
-Rows of the product are output pixels (n, p, q flattened), columns are filters, the depth runs over filter rows r
-and, within one, over the S * C contiguous elements that a pixel's window covers in channels-last memory: that
-contiguity is why no division is needed inside the loop. A depth tile never crosses a filter row, so the last one
-of a row may be partly padding.
+Rows of the product are output pixels (n, p, q flattened), columns are filters, the depth runs over filter
+rows r and, within one, over the S * C contiguous elements that a pixel's window covers in channels-last
+memory: that contiguity is why no division is needed inside the loop. A depth tile never crosses a filter row,
+so the last one of a row may be partly padding.
 """
 
 from dataclasses import dataclass
 
 from hwmodels.errors import InputError
-
 from simulator.workload.layout import padded_channels
 
 DEPTH = 32  # halves of depth in a tile
@@ -22,7 +21,9 @@ INDEX_LIMIT = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """A 2-D convolution: shapes in elements, channels as the graph has them; pads are (top, left, bottom, right)."""
+    """A 2-D convolution: shapes in elements, channels as the graph has them; pads are (top, left, bottom,
+    right).
+    """
 
     batch: int
     channels: int
@@ -89,7 +90,9 @@ class Convolution:
     @property
     def guards_height(self) -> bool:
         """Whether a window may reach above or below the image."""
-        last = (self.out_height - 1) * self.strides[0] - self.pads[0] + self.row_dilation * (self.window[0] - 1)
+        last = (
+            (self.out_height - 1) * self.strides[0] - self.pads[0] + self.row_dilation * (self.window[0] - 1)
+        )
         return self.pads[0] > 0 or last >= self.height
 
     @property
@@ -143,7 +146,9 @@ def tile_for(shape: Convolution, sm_count: int) -> Tile:
 
 
 def grid_for(shape: Convolution, tile: Tile) -> tuple[tuple[int, int, int], bool]:
-    """(grid, whether x counts filter tiles): neighbours share pixels, unless there are too many pixel tiles for y."""
+    """(grid, whether x counts filter tiles): neighbours share pixels, unless there are too many pixel tiles
+    for y.
+    """
     columns, rows = -(-shape.stored_filters // COLUMNS), -(-shape.rows // tile.rows)
     if rows <= MAX_GRID_Y:
         return (columns, rows, 1), True

@@ -1,15 +1,14 @@
-"""The tensor-core inner loops: fragments from the shared tiles, products into accumulators, accumulators to the
-shared output tile.
+"""The tensor-core inner loops: fragments from the shared tiles, products into accumulators, accumulators to
+the shared output tile.
 
-A warp computes half the tile's rows by half its columns. Two shapes: 16 × 8 × 16 with matrix loads (A100, H100),
-and 8 × 8 × 4 by quad pairs with ordinary shared loads (V100), where each product is four step instructions that
-make two accumulators a lane each. Warp-group products of Hopper are not modelled.
+A warp computes half the tile's rows by half its columns. Two shapes: 16 × 8 × 16 with matrix loads (A100,
+H100), and 8 × 8 × 4 by quad pairs with ordinary shared loads (V100), where each product is four step
+instructions that make two accumulators a lane each. Warp-group products of Hopper are not modelled.
 """
 
 from typing import Protocol
 
 from hwmodels.operations import Operation
-
 from simulator.workload.affine import Index
 from simulator.workload.builders.geometry import COLUMNS, DEPTH, PAIR_BYTES, Tile
 from simulator.workload.emit import Emitter, Scalar
@@ -64,7 +63,9 @@ class FragmentAddresses:
 
 
 class Matrix16816:
-    """16 × 8 × 16 products from matrix loads; the fragments of the next half tile are loaded before they are needed."""
+    """16 × 8 × 16 products from matrix loads; the fragments of the next half tile are loaded before they are
+    needed.
+    """
 
     def __init__(self, emitter: Emitter, tile: Tile, pixels: int, filters: int, result: int) -> None:
         self.emitter = emitter
@@ -211,7 +212,9 @@ class Matrix884:
             left = self.fragments(rows, chunk, self.row_steps, self.tensors[0], "pixel fragment")
             right = self.fragments(columns, chunk, self.column_steps, self.tensors[1], "filter fragment")
             for half in range(2):
-                self.products([quad.cut(2 * half, 2) for quad in left], [quad.cut(2 * half, 2) for quad in right])
+                self.products(
+                    [quad.cut(2 * half, 2) for quad in left], [quad.cut(2 * half, 2) for quad in right]
+                )
 
     def fragments(self, place: Scalar, chunk: int, steps: int, tensor: int, name: str) -> list[Part]:
         """Eight halves of depth for each of the lane's rows."""
@@ -262,7 +265,5 @@ class Matrix884:
 def store_pair(emitter: Emitter, place: Scalar, offset: int, cells: Part, tensor: int) -> None:
     """Round two neighbouring accumulators and store them as one word."""
     packed = emitter.fresh(1, "rounded")
-    emitter.op(
-        Operation.CONVERT, Effect.PACK, (packed,), (cells[0], cells[1]), dst_tensor=tensor
-    )
+    emitter.op(Operation.CONVERT, Effect.PACK, (packed,), (cells[0], cells[1]), dst_tensor=tensor)
     emitter.store(place, packed, offset, tensor=tensor)

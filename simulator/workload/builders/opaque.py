@@ -1,12 +1,11 @@
-"""The stand-in for an operator without a kernel program: it reads every input once, waits, and writes every output
-once.
+"""The stand-in for an operator without a kernel program: it reads every input once, waits, and writes every
+output once.
 
-Its bytes are right, its arithmetic is unknown: one opaque instruction of fixed latency. Its register count is that
-of a copy and says nothing about the real kernel.
+Its bytes are right, its arithmetic is unknown: one opaque instruction of fixed latency. Its register count is
+that of a copy and says nothing about the real kernel.
 """
 
 from hwmodels.operations import Operation
-
 from simulator.trace.schema import TensorInfo
 from simulator.workload.emit import INDEX_LIMIT, Emitter, Flag, Scalar
 from simulator.workload.ir import Effect, Kernel, Special

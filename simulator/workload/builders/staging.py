@@ -1,15 +1,14 @@
-"""Brings the tiles of a convolution's depth loop from global to shared memory: asynchronous copies where the card
-has them, else loads into registers and stores to shared memory.
+"""Brings the tiles of a convolution's depth loop from global to shared memory: asynchronous copies where the
+card has them, else loads into registers and stores to shared memory.
 
-Each thread copies one column of chunks of both tiles. Rows of pixels keep their place in registers, the step along
-the depth is shared by all rows; what lies outside the image is predicated and becomes zero. Address arithmetic is
-the plain analytic kind, with strength-reduced steps, not a table of precomputed masks.
+Each thread copies one column of chunks of both tiles. Rows of pixels keep their place in registers, the step
+along the depth is shared by all rows; what lies outside the image is predicated and becomes zero. Address
+arithmetic is the plain analytic kind, with strength-reduced steps, not a table of precomputed masks.
 """
 
 from dataclasses import dataclass
 
 from hwmodels.operations import Operation
-
 from simulator.trace.schema import Guard, TensorInfo
 from simulator.workload.affine import Index
 from simulator.workload.builders.geometry import COLUMNS, DEPTH, PAIR_BYTES, THREADS, Convolution, Tile
@@ -21,8 +20,8 @@ BELOW_ANY_IMAGE = -(1 << 24)
 
 @dataclass(frozen=True, slots=True)
 class PixelRow:
-    """One output pixel whose window a thread copies: element offset of the window, first image row, first element in
-    that row. `implied` is what the register of `top` answers for besides its closed form.
+    """One output pixel whose window a thread copies: element offset of the window, first image row, first
+    element in that row. `implied` is what the register of `top` answers for besides its closed form.
     """
 
     offset: Scalar
@@ -32,7 +31,9 @@ class PixelRow:
 
 
 class Staging:
-    """Registers and code of the copies; `begin` sets up, `fetch` copies one tile, `advance` steps to the next."""
+    """Registers and code of the copies; `begin` sets up, `fetch` copies one tile, `advance` steps to the
+    next.
+    """
 
     def __init__(
         self,
@@ -81,7 +82,9 @@ class Staging:
         self.step_offset = emitter.add(self.chunk, 0, "depth offset").part
         self.filter_offset = self.filter_start.part
         self.position = self.chunk.part
-        self.window_row = emitter.constant(0, "window row") if self.needs_top and shape.window[0] > 1 else None
+        self.window_row = (
+            emitter.constant(0, "window row") if self.needs_top and shape.window[0] > 1 else None
+        )
         self.turn = emitter.constant(0, "tile in row") if self.needs_turn else None
         pair = emitter.divide(row, 2)
         odd = emitter.remainder(row, 2)
@@ -135,7 +138,9 @@ class Staging:
             offset = emitter.add(pixel.offset, step)
             pointer = emitter.pointer(self.pixels.base_address, offset, 2)
             self.copy(place, self.place_of(number), pointer, 0, flag, self.pixel_id)
-        start = Scalar(self.filter_offset, self.filter_start.index + row * shape.window_row + along - self.chunk.index)
+        start = Scalar(
+            self.filter_offset, self.filter_start.index + row * shape.window_row + along - self.chunk.index
+        )
         pointer = emitter.pointer(self.filters.base_address, start, 2)
         depth = shape.window[0] * shape.window_row
         ragged = shape.filters % COLUMNS != 0
@@ -175,7 +180,9 @@ class Staging:
         if self.async_copy:
             emitter.copy_async(place, target, pointer, width, flag, tensor, offset)
             return
-        held = emitter.constant(0, "held", width // 4) if flag is not None else emitter.fresh(width // 4, "held")
+        held = (
+            emitter.constant(0, "held", width // 4) if flag is not None else emitter.fresh(width // 4, "held")
+        )
         emitter.load(pointer, width // 4, offset, flag, tensor, into=held)
         self.held.append((held, target))
 

@@ -1,5 +1,5 @@
-"""Runs allocated kernel programs on real values in NumPy: the proof that addresses, loops, spills, barriers and
-matrix fragments compute the operator.
+"""Runs allocated kernel programs on real values in NumPy: the proof that addresses, loops, spills, barriers
+and matrix fragments compute the operator.
 """
 
 from simulator.workload.interpret.memory import GlobalMemory

@@ -45,23 +45,23 @@ def product_16816(a: Sequence[Words], b: Sequence[Words], c: Sequence[Words]) ->
 
 
 def product_884(step: int, a: Sequence[Words], b: Sequence[Words], c: Sequence[Words]) -> list[Words]:
-    """Two of the eight accumulators a lane of four 8 × 8 × 4 products, one a quad pair (lanes q … q + 3 and q + 16 …)."""
-    blocks = a[0].shape[0]
-    rows = np.zeros((blocks, 4, 8, 4), np.float32)
-    columns = np.zeros((blocks, 4, 8, 4), np.float32)
-    place = LANE % 4 + 4 * HIGH
-    rows[:, QUAD_PAIR, place] = halves(a)
-    columns[:, QUAD_PAIR, place] = halves(b)
-    product = np.einsum("bqik,bqjk->bqij", rows, columns)
+    """Two of a lane's eight accumulators of four 8 × 8 × 4 products, one a quad pair: lanes 4 q … 4 q + 3 hold
+    its rows (and columns) 0 … 3, lanes 16 higher hold 4 … 7.
+    """
+    left, right = halves(a), halves(b)
     results = []
     for odd in range(2):
         index = 2 * step + odd
         row = LANE % 2 + (index & 2) + 4 * HIGH
         column = (index & 4) + (LANE & 2) + (index & 1)
-        results.append(word_of(floats(c[odd]) + product[:, QUAD_PAIR, row, column]))
+        rows = left[:, 4 * QUAD_PAIR + row % 4 + 16 * (row // 4)]
+        columns = right[:, 4 * QUAD_PAIR + column % 4 + 16 * (column // 4)]
+        results.append(word_of(floats(c[odd]) + (rows * columns).sum(axis=-1)))
     return results
 
 
 def load_matrix(rows: Words) -> list[Words]:
-    """Four 8 × 8 matrices from (blocks, 32 lanes, 4 words) rows: lane l gets two neighbours of row l // 4 of each."""
+    """Four 8 × 8 matrices from (blocks, 32 lanes, 4 words) rows: lane l gets two neighbours of row l // 4 of
+    each.
+    """
     return [np.ascontiguousarray(rows[:, 8 * matrix + GROUP, MEMBER]) for matrix in range(4)]

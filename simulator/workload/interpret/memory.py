@@ -1,8 +1,8 @@
-"""Byte-addressed memories of the interpreter: global (one buffer a tensor), and the access patterns that shared and
-local memory need.
+"""Byte-addressed memories of the interpreter: global (one buffer a tensor), and the access patterns that
+shared and local memory need.
 
-Every access is checked: inside one tensor, aligned to its width. Fresh memory is filled with 0xFF, which is no
-number in any float format, so that reading what nobody wrote shows.
+Every access is checked: inside one tensor, aligned to its width. Fresh memory is filled with 0xFF, which is
+no number in any float format, so that reading what nobody wrote shows.
 """
 
 import numpy as np
@@ -66,7 +66,9 @@ class GlobalMemory:
             chosen = mask & (owners == owner)
             offsets = addresses[chosen] - (self.bases[owner] if owner >= 0 else 0)
             if owner < 0 or offsets.max() + width > self.buffers[owner].size:
-                raise ResultError("interpreter", f"address {int(addresses[chosen].max()):#x} is outside every tensor")
+                raise ResultError(
+                    "interpreter", f"address {int(addresses[chosen].max()):#x} is outside every tensor"
+                )
             if (addresses[chosen] % width).any():
                 raise ResultError("interpreter", f"misaligned access of {width} bytes to {self.names[owner]}")
             found.append((self.buffers[owner], chosen, offsets))
@@ -74,8 +76,8 @@ class GlobalMemory:
 
 
 def gather(memory: Bytes, offsets: Addresses, width: int) -> Words:
-    """(blocks, lanes, words) from (blocks, bytes) memory at per-lane byte offsets; lanes outside [0, bytes) must not
-    be asked for.
+    """(blocks, lanes, words) from (blocks, bytes) memory at per-lane byte offsets; lanes outside [0, bytes)
+    must not be asked for.
     """
     rows = np.arange(memory.shape[0])[:, None, None]
     taken = memory[rows, offsets[..., None] + np.arange(width)]

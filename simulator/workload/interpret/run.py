@@ -1,9 +1,9 @@
-"""Runs an allocated kernel on real values: all blocks side by side, the warps of a block one after another from
-barrier to barrier, in an order that the caller chooses, so that a missing barrier shows.
+"""Runs an allocated kernel on real values: all blocks side by side, the warps of a block one after another
+from barrier to barrier, in an order that the caller chooses, so that a missing barrier shows.
 
-Registers are the physical ones. An asynchronous copy lands as late as its wait allows. At every memory access the
-address in the register is compared with the closed form of the trace, and the predicate with the guards. Time is
-not modelled.
+Registers are the physical ones. An asynchronous copy lands as late as its wait allows. At every memory access
+the address in the register is compared with the closed form of the trace, and the predicate with the guards.
+Time is not modelled.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,6 @@ import numpy as np
 
 from hwmodels.errors import ResultError
 from hwmodels.operations import Operation
-
 from simulator.trace.expression import VARIABLES, Variable
 from simulator.trace.schema import FIRST_PREDICATE, PREDICATES
 from simulator.workload.allocate import Allocation
@@ -53,6 +52,7 @@ class Warp:
         self.block = block
         self.number = number
         shape = (block.blocks, 32)
+        self.everywhere: Mask = np.ones(shape, np.bool_)
         self.registers = np.full((MAX_REGISTERS, *shape), GARBAGE, np.uint32)
         self.predicates = np.zeros((PREDICATES, *shape), np.bool_)
         self.local = np.full((*shape, block.local_bytes), 0xFF, np.uint8)
@@ -71,7 +71,7 @@ class Warp:
     def read(self, part: Part) -> list[Words]:
         """The words of an operand."""
         place = self.block.places[part.virtual.number] + part.first
-        return [self.registers[place + word] for word in range(part.words)]
+        return [self.registers[place + word].copy() for word in range(part.words)]
 
     def flag(self, part: Part) -> Mask:
         """A predicate."""
@@ -82,6 +82,9 @@ class Warp:
         """Set the words of a register in active lanes."""
         place = self.block.places[part.virtual.number] + part.first
         for index in range(part.words):
+            if mask is self.everywhere:
+                self.registers[place + index] = words[index]
+                continue
             np.copyto(self.registers[place + index], words[index], where=mask)
 
     # -- the program
@@ -96,7 +99,9 @@ class Warp:
                     branch = item.body[-1]
                     again = turn < item.trips - 1
                     if not isinstance(branch, Op) or not (self.flag(branch.src[0]) == again).all():
-                        raise ResultError("interpreter", f"loop of {item.trips} turns disagrees with its branch")
+                        raise ResultError(
+                            "interpreter", f"loop of {item.trips} turns disagrees with its branch"
+                        )
             else:
                 self.block.executed[item.operation] = self.block.executed.get(item.operation, 0) + 1
                 if item.effect is Effect.BARRIER:
@@ -117,7 +122,9 @@ class Warp:
         elif op.effect in PREDICATE_EFFECTS:
             place = self.block.places[op.dst[0].virtual.number] - FIRST_PREDICATE
             value = self.read(op.src[0])[0]
-            result = value < int(op.numbers[0]) if op.effect is Effect.IN_RANGE else value == int(op.numbers[0])
+            result = (
+                value < int(op.numbers[0]) if op.effect is Effect.IN_RANGE else value == int(op.numbers[0])
+            )
             if len(op.src) > 1:
                 result = result & self.flag(op.src[1])
             np.copyto(self.predicates[place], result, where=mask)
@@ -128,7 +135,7 @@ class Warp:
 
     def active(self, op: Op) -> Mask:
         """The lanes that take part; the predicate register must equal the guards."""
-        everywhere = np.ones((self.block.blocks, 32), np.bool_)
+        everywhere = self.everywhere
         if op.when is None:
             return everywhere
         flag = self.flag(op.when)
@@ -189,7 +196,7 @@ class Warp:
         pointer = op.src[1] if op.effect is Effect.COPY_ASYNC else op.src[0]
         addresses = self.checked(op, pointer, access, mask)
         if op.effect is Effect.COPY_ASYNC and op.shared is not None:
-            place = self.checked(op, op.src[0], op.shared, np.ones_like(mask))
+            place = self.checked(op, op.src[0], op.shared, self.everywhere)
             self.open_group.append((place, width, self.block.memory.read(addresses, mask, width)))
         elif op.effect is Effect.ATOMIC_ADD:
             self.atomic(op, addresses, mask)
@@ -238,20 +245,26 @@ class Warp:
             addresses = addresses + (words[1].view(np.int32).astype(np.int64) << 32)
         closed = np.broadcast_to(access.address.evaluate(self.values), addresses.shape)
         if not (closed == addresses)[mask].all():
-            raise ResultError("interpreter", f"{op.operation.name}: register and closed form of an address differ")
+            raise ResultError(
+                "interpreter", f"{op.operation.name}: register and closed form of an address differ"
+            )
         if len(words) == 1 and mask.any():
             low, high = int(addresses[mask].min()), int(addresses[mask].max()) + access.bytes_per_lane
-            if low < 0 or high > self.block.shared.shape[1] or (addresses[mask] % access.bytes_per_lane).any():
-                raise ResultError("interpreter", f"{op.operation.name}: shared bytes {low} … {high} out of bounds")
+            if (
+                low < 0
+                or high > self.block.shared.shape[1]
+                or (addresses[mask] % access.bytes_per_lane).any()
+            ):
+                raise ResultError(
+                    "interpreter", f"{op.operation.name}: shared bytes {low} … {high} out of bounds"
+                )
         return addresses
 
 
 PREDICATE_EFFECTS = frozenset({Effect.IN_RANGE, Effect.EQUALS})
 
 
-def interpret(
-    allocation: Allocation, memory: GlobalMemory, *, reverse: bool = False
-) -> dict[Operation, int]:
+def interpret(allocation: Allocation, memory: GlobalMemory, *, reverse: bool = False) -> dict[Operation, int]:
     """Run the whole grid on `memory`; the dynamic operations of all warps of one block, by class.
 
     `reverse` lets the highest warp run first between barriers.

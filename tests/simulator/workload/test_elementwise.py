@@ -1,13 +1,7 @@
 """Element-wise kernels, run on values, against NumPy; their registers and bytes against closed forms."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from numeric import run_kernels
 
 from hwmodels.operations import Operation
 from simulator.workload.builders.chain import Stage
@@ -35,7 +29,7 @@ def chain(shape, dtype):
 @pytest.mark.parametrize("cap", [None, 24])
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("shape", [(2, 64, 5, 7), (1, 3, 33, 31), (1, 17, 9, 4), (1, 2048, 2, 3)])
-def test_chain_gives_true_values(shape, dtype, cap):
+def test_chain_gives_true_values(run_kernels, shape, dtype, cap):
     layout, place, stages = chain(shape, dtype)
     rng = np.random.default_rng(7)
     values = {
@@ -48,7 +42,8 @@ def test_chain_gives_true_values(shape, dtype, cap):
     (got,), (allocation,) = run_kernels([kernel], place, values, ["out"], cap)
     broad = {n: values[n].reshape(1, -1, 1, 1).astype(np.float64) for n in ("scale", "shift")}
     expected = np.maximum(values["x"].astype(np.float64) * broad["scale"] + broad["shift"] + values["y"], 0)
-    np.testing.assert_allclose(got.astype(np.float64), expected, rtol=2e-3 if dtype == "float16" else 1e-5, atol=1e-5)
+    tolerance = 2e-3 if dtype == "float16" else 1e-5
+    np.testing.assert_allclose(got.astype(np.float64), expected, rtol=tolerance, atol=1e-5)
     assert (allocation.spill_bytes_per_thread > 0) == (cap is not None)
     assert cap is None or allocation.registers_per_thread <= cap
 

@@ -1,17 +1,12 @@
-"""Whole graphs against ONNX's own reference evaluator: fused and unfused, with and without a register cap, on both
-kinds of tensor core.
+"""Whole graphs against ONNX's own reference evaluator: fused and unfused, with and without a register cap, on
+both kinds of tensor core.
 """
-
-import sys
-from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 from simulator.trace.check import check
 from simulator.trace.info import info
@@ -32,7 +27,9 @@ def batch_norm(name, source, result, channels, weights, rng):
 
 
 def bottleneck():
-    """The end of a bottleneck: two convolutions with batch normalisation that meet in a Sum, then Relu; a bias too."""
+    """The end of a bottleneck: two convolutions with batch normalisation that meet in a Sum, then Relu; a
+    bias too.
+    """
     rng = np.random.default_rng(5)
     weights = {
         "w1": rng.standard_normal((24, 16, 1, 1)) / 4,
@@ -102,7 +99,9 @@ def test_graph_gives_what_onnx_says(case, target, strategy, cap):
         memory.place(name, place.base_address, content)
     for kernel in plan.kernels:
         executed = interpret(kernel.allocation, memory)
-        assert {op.name: count * kernel.trace.blocks for op, count in executed.items()} == info(kernel.trace)["mix"]
+        assert {op.name: count * kernel.trace.blocks for op, count in executed.items()} == info(kernel.trace)[
+            "mix"
+        ]
         check(kernel.trace)
     for name, truth in zip(outputs, expected, strict=True):
         got = placement.layouts[name].unpack(memory.content(name))
