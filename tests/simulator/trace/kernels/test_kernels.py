@@ -104,8 +104,21 @@ def test_stream_reads_and_writes_one_double_a_thread(kind: str) -> None:
     warps = (KIB * 256) // 8 // 32
     assert mix.get("LDG", 0) == warps * {"read": 1, "init": 0, "copy": 1, "scale": 1, "triad": 2}[kind]
     assert mix.get("STG", 0) == warps * (kind != "read")
-    assert mix["IMAD"] >= 21 * warps
+    assert mix["IMAD"] >= 15 * warps
     assert trace.shared_bytes_per_block == 4096
+
+
+def test_the_index_of_a_stream_is_ready_after_about_85_cycles() -> None:
+    (trace,) = named("stream", {"megabytes": 0.125})
+    ready: dict[int, int] = {}
+    issue = 0
+    for instruction in trace.flat().instructions:
+        issue = max([issue + 2, *(ready.get(register, 0) for register in instruction.src)])
+        if instruction.operation is Operation.LDG:
+            break
+        latency = 20 if instruction.operation is Operation.S2R else 4
+        ready.update(dict.fromkeys(instruction.dst, issue + latency))
+    assert issue == pytest.approx(85, abs=4)
 
 
 def test_fusing_a_chain_saves_all_intermediate_traffic() -> None:
