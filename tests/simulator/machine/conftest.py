@@ -90,7 +90,7 @@ class MemoryBench:
         preload(self.partitions, lines, sectors, dirty)
 
     def run(self):
-        self.clockwork.run()
+        self.clockwork.run(NEVER)
         self.check_idle()
         for part in self.partitions:
             part.close(self.clockwork.env.now)

@@ -73,7 +73,7 @@ def test_unloaded_latencies_of_a_pair(gpu, data):
     clockwork, crossbar, sms, parts = crossbar_alone(gpu)
     packet = request(operation, sm, line)
     send(gpu, crossbar, sms[sm], packet)
-    clockwork.run()
+    clockwork.run(NEVER)
     home = home_of(line, gpu.l2.slices, gpu.l2.partitions)
     side = sm * gpu.l2.partitions // gpu.sm_count
     is_far = home // gpu.slices_per_partition != side
@@ -94,7 +94,7 @@ def test_unloaded_latencies_of_a_pair(gpu, data):
         answer = request(READ, sm, line, payload)
         answer.slice = near
         parts[0].send(crossbar, start, crossbar.links.slice_to_crossbar_fs, kind, answer)
-    clockwork.run()
+    clockwork.run(NEVER)
     times = {kind: time - start // period for time, kind, _ in sms[sm].got}
     assert times[REPLY] == times[ACK] == spec.reply_latency_cycles
 
@@ -122,7 +122,7 @@ def test_a_port_passes_one_packet_a_cycle_and_a_whole_line_in_two():
         clockwork, crossbar, sms, parts = crossbar_alone(gpu)
         for place, payload in enumerate(payloads):
             send(gpu, crossbar, sms[3], request(WRITE, 3, (line, other)[place % 2], payload))
-        clockwork.run()
+        clockwork.run(NEVER)
         times = sorted(time for part in parts for time, _, _ in part.got)
         assert [b - a for a, b in pairwise(times)] == gaps
 
@@ -133,7 +133,7 @@ def test_a_slice_takes_one_packet_a_cycle_and_a_whole_line_in_two():
         clockwork, crossbar, sms, parts = crossbar_alone(gpu)
         for sm in range(5):
             send(gpu, crossbar, sms[sm], request(WRITE, sm, 9, payload))
-        clockwork.run()
+        clockwork.run(NEVER)
         got = parts[home_of(9, 32, 1)].got
         assert [packet.sm for _, _, packet in got] == [0, 1, 2, 3, 4]
         assert [time - got[0][0] for time, _, _ in got] == [gap * place for place in range(5)]
@@ -144,14 +144,14 @@ def test_no_request_leaves_without_a_place_in_the_slice():
     clockwork, crossbar, sms, parts = crossbar_alone(gpu)
     for sm in range(8):
         send(gpu, crossbar, sms[sm], request(READ, sm, 9))
-    clockwork.run()
+    clockwork.run(NEVER)
     slice_id = home_of(9, 32, 1)
     assert len(parts[slice_id].got) == 3
     assert crossbar.waits_for() == [
         f"crossbar: 5 requests for slice {slice_id} wait for a place in its input queue"
     ]
     parts[slice_id].send(crossbar, clockwork.env.now, gpu.l2_period_fs, SLICE_CREDIT, (slice_id, 4))
-    clockwork.run()
+    clockwork.run(NEVER)
     assert len(parts[slice_id].got) == 7
 
 
@@ -160,9 +160,9 @@ def test_the_oldest_goes_first_where_distance_counts_as_delay():
     slice_id = home_of(9, 32, 1)
     for sm in range(80):
         send(V100, crossbar, sms[sm], request(READ, sm, 9))
-    clockwork.run()
+    clockwork.run(NEVER)
     parts[slice_id].send(crossbar, clockwork.env.now, V100.l2_period_fs, SLICE_CREDIT, (slice_id, 80))
-    clockwork.run()
+    clockwork.run(NEVER)
     order = [packet.sm for _, _, packet in parts[slice_id].got]
     assert order == sorted(range(80), key=lambda sm: (crossbar.routing.distance(sm, slice_id), sm))
 
@@ -174,7 +174,7 @@ def replies_of(gpu, packets):
         answer = request(READ, sm, 0, 64)
         answer.slice = slice_id
         parts[slice_id].send(crossbar, 0, gpu.l2_period_fs, REPLY, answer)
-    clockwork.run()
+    clockwork.run(NEVER)
     got = [(time, packet.slice, packet.sm) for end in sms for time, kind, packet in end.got if kind == REPLY]
     first = min(time for time, _, _ in got)
     returned = sum(kind == REPLY_CREDIT for part in parts for _, kind, _ in part.got)
@@ -211,7 +211,7 @@ def test_the_partition_link_is_as_wide_as_the_card_says():
     lines = [x for x in range(400) if home_of(x, 80, 2) >= 40][:40]
     for sm, line in enumerate(lines):
         send(gpu, crossbar, sms[sm], request(WRITE, sm, line, 128))
-    clockwork.run()
+    clockwork.run(NEVER)
     times = sorted(time for part in parts for time, _, _ in part.got)
     assert times[-1] - times[0] == 2 * 39
     assert crossbar.counts[0][INDEX["link_bytes"]] == 40 * 128
