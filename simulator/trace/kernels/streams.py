@@ -83,7 +83,7 @@ def stream(
     megabytes: Megabytes = 64,
     threads: Threads = 1024,
     shared_bytes: Annotated[int, (0, 1 << 18)] = 0,
-    index_instructions: Annotated[int, (0, 200)] = 14,
+    index_instructions: Annotated[int, (0, 200)] = 12,
 ) -> list[KernelTrace]:
     """The occupancy curve's kernel: one FP64 element a thread; kind: read, init, copy, scale, triad."""
     sources, targets = choice("stream,kind", kind, STREAM_KINDS)

@@ -104,7 +104,7 @@ def test_stream_reads_and_writes_one_double_a_thread(kind: str) -> None:
     warps = (KIB * 256) // 8 // 32
     assert mix.get("LDG", 0) == warps * {"read": 1, "init": 0, "copy": 1, "scale": 1, "triad": 2}[kind]
     assert mix.get("STG", 0) == warps * (kind != "read")
-    assert mix["IMAD"] >= 15 * warps
+    assert mix["IMAD"] >= 13 * warps
     assert trace.shared_bytes_per_block == 4096
 
 
