@@ -114,13 +114,17 @@ def issue_row(channel: DramChannel, pc: PseudoChannel, bank: Bank, ck: int) -> N
     if bank.open_row >= 0:
         request.opened = 2
         precharge(channel, pc, bank, ck)
+        # A bank that waited for a row command still does; only hits of the closed row stand elsewhere now.
+        for mode in (READ, WRITE):
+            if bank.column_key[mode] >= 0:
+                place(channel, pc, bank, mode, ck)
     else:
         if request.opened == 0:
             request.opened = 1
         _activate(channel, pc, bank, request.row, ck)
-    for mode in (READ, WRITE):
-        if bank.waiting[mode]:
-            place(channel, pc, bank, mode, ck)
+        for mode in (READ, WRITE):
+            if request.row in bank.by_row[mode]:
+                place(channel, pc, bank, mode, ck)
 
 
 def precharge(channel: DramChannel, pc: PseudoChannel, bank: Bank, ck: int) -> None:
