@@ -1,0 +1,84 @@
+"""Address patterns of a recording that may be too many to keep: numbered as they come, stored in a file.
+
+A pattern that was seen lately gets its old number; after 65,536 different ones the memory of them is
+dropped, so that random addresses cost disk and not memory. Readers look patterns up one by one.
+"""
+
+import tempfile
+from array import array
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.trace.compiled_expression import Offsets
+from simulator.trace.schema import LANES
+
+REMEMBERED = 1 << 16
+FLUSHED_NUMBERS = 1 << 20
+
+
+class PatternTable:
+    """Patterns of one kind: rows of `width` numbers of one type ("<i4" or "<i8")."""
+
+    def __init__(self, dtype: str, width: int) -> None:
+        self.dtype = dtype
+        self.width = width
+        self.numbers: dict[tuple[int, ...], int] = {}
+        self.count = 0
+        self.recent = self._empty()
+        self.file: Any = None
+
+    def _empty(self) -> "array[int]":
+        return array("i" if self.dtype == "<i4" else "q")
+
+    def add(self, pattern: tuple[int, ...]) -> int:
+        """The number of a pattern."""
+        found = self.numbers.get(pattern)
+        if found is not None:
+            return found
+        if len(self.numbers) >= REMEMBERED:
+            self.numbers.clear()
+        self.numbers[pattern] = self.count
+        self.recent.extend(pattern)
+        self.count += 1
+        if len(self.recent) >= FLUSHED_NUMBERS:
+            self._flush()
+        return self.count - 1
+
+    def _flush(self) -> None:
+        if self.file is None:
+            self.file = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the arrays over it)
+        self.recent.tofile(self.file)
+        self.recent = self._empty()
+
+    def rows(self) -> NDArray[Any]:
+        """All patterns, in memory or mapped from the file."""
+        shape = (self.count,) if self.width == 1 else (self.count, self.width)
+        if self.file is None:
+            return np.array(self.recent, dtype=self.dtype).reshape(shape)
+        self._flush()
+        self.file.flush()
+        return np.memmap(self.file, dtype=self.dtype, mode="r", shape=shape)
+
+
+class PatternCache(dict[int, Offsets]):
+    """Offsets of the 32 lanes by pattern id, made when first asked for; forgets all when it grows large."""
+
+    def __init__(self, strides: NDArray[Any], deltas: NDArray[Any], lists: NDArray[Any]) -> None:
+        super().__init__()
+        self.tables = (strides, deltas, lists)
+
+    def __missing__(self, number: int) -> Offsets:
+        strides, deltas, lists = self.tables
+        if len(self) >= REMEMBERED:
+            self.clear()
+        if number < len(strides):
+            stride = int(strides[number])
+            offsets = tuple(stride * lane for lane in range(LANES))
+        elif number < len(strides) + len(deltas):
+            offsets = tuple(deltas[number - len(strides)].tolist())
+        else:
+            offsets = tuple(lists[number - len(strides) - len(deltas)].tolist())
+        self[number] = offsets
+        return offsets
