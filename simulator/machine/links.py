@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from hwmodels.errors import InputError
 from hwmodels.gpu import Gpu
+from hwmodels.units import ns_to_fs
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +59,19 @@ def link_delays(gpu: Gpu) -> LinkDelays:
         crossing_cycles=crossing,
         reply_credits=crossbar.reply_fifo_packets + 2 * (reply // 2),
     )
+
+
+def window_fs(gpu: Gpu) -> int:
+    """The shortest latency of any message between components of this card."""
+    links = link_delays(gpu)
+    delays = [
+        links.sm_to_crossbar_fs,
+        links.crossbar_to_slice_fs,
+        links.slice_to_crossbar_fs,
+        links.crossbar_to_sm_fs,
+        ns_to_fs(gpu.launch.block_launch_ns),
+        ns_to_fs(gpu.launch.block_done_ns),
+    ]
+    if gpu.l2.partitions > 1:
+        delays += [links.crossing_in_fs, links.crossing_out_fs]
+    return min(delays)

@@ -5,6 +5,10 @@ cycles of its own clock, and meets the others only through messages that take ti
 (arrival time, source, sequence number of the source), and a tick consumes what has arrived in the order of
 that key, so neither the order in which parts are built nor the order of simultaneous SimPy events can show in
 a result. Nothing of the hardware is modelled here.
+
+No message takes less than one window (the shortest link of the card), so whatever can reach a component
+within a window has been sent before it began. A woken component therefore does all its ticks of the window at
+once: the same ticks in the same order as one SimPy event each would do, with fewer events.
 """
 
 from __future__ import annotations
@@ -49,8 +53,10 @@ class Bell(simpy.Event):
 class Clockwork:
     """The SimPy environment of one run, with the hooks that tests and limits need."""
 
-    def __init__(self, priority: Callable[[], int] | None = None) -> None:
+    def __init__(self, window_fs: int, priority: Callable[[], int] | None = None) -> None:
         self.env = simpy.Environment()
+        self.window_fs = window_fs
+        self.stop_fs = NEVER
         # Tests pass a random priority here: shuffling simultaneous events must change nothing.
         self.priority = priority
         self.components: list[Component] = []
@@ -62,14 +68,19 @@ class Clockwork:
 
     def run(self, until_fs: int) -> None:
         """Do all that is due before `until_fs` and nothing after."""
+        self.stop_fs = until_fs
         peek, step = self.env.peek, self.env.step
         while peek() < until_fs:
             step()
 
+    def horizon(self, now_fs: int) -> int:
+        """How far a component may go on alone from `now_fs`: to the end of the window, or to the stop."""
+        return min((now_fs // self.window_fs + 1) * self.window_fs, self.stop_fs)
+
     @property
     def now_fs(self) -> int:
-        """The time of the last event."""
-        return int(self.env.now)
+        """The time of the last tick of any component."""
+        return max(component.ticked_fs for component in self.components)
 
     @property
     def next_fs(self) -> int:
@@ -90,6 +101,7 @@ class Component:
         self.sequence = 0
         self.inbox: list[Message] = []
         self.booked_fs = NEVER
+        self.ticked_fs = 0
         self.bell = Bell(self.env)
         clockwork.add(self)
 
@@ -116,16 +128,21 @@ class Component:
             self.env.schedule(self.bell, self.clockwork.priority(), time_fs - now)  # type: ignore[arg-type]
 
     def life(self) -> Generator[Bell, None, None]:
-        """The SimPy process: wait for the bell, tick, book the next tick."""
+        """The SimPy process: wait for the bell, tick up to the horizon, book the next tick."""
         while True:
             yield self.bell
-            now = int(self.env.now)
-            if now < self.booked_fs:
+            following = int(self.env.now)
+            if following < self.booked_fs:
                 continue  # a ring that an earlier tick has made pointless
+            self.booked_fs = 0
+            horizon = self.clockwork.horizon(following)
+            inbox = self.inbox
+            while following < horizon:
+                self.ticked_fs = following
+                following = self.tick(following)
+                if inbox and inbox[0][0] < following:
+                    following = inbox[0][0]
             self.booked_fs = NEVER
-            following = self.tick(now)
-            if self.inbox and self.inbox[0][0] < following:
-                following = self.inbox[0][0]
             if following < NEVER:
                 self.book(following)
 

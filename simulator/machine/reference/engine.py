@@ -14,6 +14,7 @@ from hwmodels import Gpu
 from hwmodels.coalescing import LINE_BYTES
 from hwmodels.errors import ResultError
 from simulator.machine.launchable import occupancy_of, progress_of
+from simulator.machine.links import window_fs
 from simulator.machine.options import Options
 from simulator.machine.order import NEVER, Clockwork, Component
 from simulator.machine.program import decode
@@ -22,6 +23,7 @@ from simulator.machine.reference.crossbar import Crossbar
 from simulator.machine.reference.footprint import Footprints
 from simulator.machine.reference.launcher import Launcher
 from simulator.machine.reference.partition import MemoryPartition
+from simulator.machine.reference.partition import preload as preload_l2
 from simulator.machine.reference.sm import Sm
 from simulator.statistics.record import RunRecord
 from simulator.trace.schema import KernelTrace
@@ -43,7 +45,7 @@ class Machine:
         programs = [decode(trace, index, gpu) for index, trace in enumerate(traces)]
         footprints = Footprints(gpu)
         interval_fs = options.interval_cycles * gpu.sm_period_fs
-        clockwork = self.clockwork = Clockwork(options.priority)
+        clockwork = self.clockwork = Clockwork(window_fs(gpu), options.priority)
         first_sm, crossbar_id = 1, gpu.sm_count + 1
 
         def sm(number: int) -> Sm:
@@ -84,11 +86,10 @@ class Machine:
         self.crossbar.connect(self.sms, self.partitions)
         for part in self.partitions:
             part.connect(self.crossbar)
-        for preload in self.options.preload:
-            first = preload.base_address // LINE_BYTES
-            last = (preload.base_address + preload.bytes - 1) // LINE_BYTES
-            for part in self.partitions:
-                part.preload(range(first, last + 1))
+        for resident in self.options.preload:
+            first = resident.base_address // LINE_BYTES
+            last = (resident.base_address + resident.bytes - 1) // LINE_BYTES
+            preload_l2(self.partitions, range(first, last + 1))
         self.launcher.connect(self.sms)
 
     def run(self) -> RunRecord:

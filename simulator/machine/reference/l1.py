@@ -475,7 +475,7 @@ class L1Cache:
         stalled = sm.lsu.stalled
         if stalled is not None:
             lines.append(
-                f"{sm.name}: a memory instruction waits at line {stalled.lines[-1].line:#x} with {self.credits} "
-                f"crossbar credits and {len(self.mshrs)} of {self.spec.mshr_entries} MSHRs in use"
+                f"{sm.name}: a memory instruction waits at line {stalled.lines[-1].line:#x} with "
+                f"{self.credits} crossbar credits and {len(self.mshrs)} of {self.spec.mshr_entries} MSHRs in use"
             )
         return lines

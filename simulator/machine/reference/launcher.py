@@ -72,11 +72,11 @@ class Launcher(Component):
             for _ in sms
         ]
         for indices in self.streams.values():
-            self._schedule(self.kernels[indices[0]], ended_fs=0, issued_fs=-self.host_fs)
+            self._schedule(self.kernels[indices[0]], 0, ended_fs=0, issued_fs=-self.host_fs)
 
-    def _schedule(self, kernel: KernelProgress, ended_fs: int, issued_fs: int) -> None:
+    def _schedule(self, kernel: KernelProgress, now_fs: int, ended_fs: int, issued_fs: int) -> None:
         """Set a kernel's start: behind the gap and the host's pace, on a clock edge."""
-        start = max(ended_fs + self.gap_fs, issued_fs + self.host_fs, int(self.env.now))
+        start = max(ended_fs + self.gap_fs, issued_fs + self.host_fs, now_fs)
         kernel.start_fs = -(-start // self.period_fs) * self.period_fs
         self.gaps[kernel.index] = kernel.start_fs - ended_fs
         self.book(kernel.start_fs)
@@ -93,7 +93,7 @@ class Launcher(Component):
             _, _, _, kind, done = heapq.heappop(inbox)
             if kind != BLOCK_DONE:
                 raise TypeError(f"{self.name} got a message of kind {kind}")
-            self._take_back(done)
+            self._take_back(done, now_fs)
         for indices in self.streams.values():
             for index in indices:
                 kernel = self.kernels[index]
@@ -203,7 +203,7 @@ class Launcher(Component):
         book.free_barriers -= sign * kernel.barriers
         book.resident += sign
 
-    def _take_back(self, done: BlockDone) -> None:
+    def _take_back(self, done: BlockDone, now_fs: int) -> None:
         kernel = self.kernels[done.kernel]
         self._book(kernel, self.books[done.sm], done.sub_cores, -1)
         kernel.done += 1
@@ -212,7 +212,7 @@ class Launcher(Component):
             indices = self.streams[kernel.stream]
             place = indices.index(kernel.index) + 1
             if place < len(indices):
-                self._schedule(self.kernels[indices[place]], kernel.end_fs, kernel.start_fs)
+                self._schedule(self.kernels[indices[place]], now_fs, kernel.end_fs, kernel.start_fs)
 
     # --- statistics and watchdog
     # ------------------------------------------------------------------------------
@@ -231,7 +231,8 @@ class Launcher(Component):
     def waits_for(self) -> list[str]:
         """Kernels that have not ended."""
         return [
-            f"{self.name}: kernel {k.index} of stream {k.stream} has {k.blocks - k.done} of {k.blocks} blocks unfinished"
+            f"{self.name}: kernel {k.index} of stream {k.stream} has {k.blocks - k.done} of {k.blocks} "
+            "blocks unfinished"
             + (f", {k.blocks - k.next_block} not placed" if k.next_block < k.blocks else "")
             for k in self.kernels
             if k.done < k.blocks
