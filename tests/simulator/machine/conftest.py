@@ -6,6 +6,7 @@ from collections import deque
 import pytest
 
 from hwmodels.gpu import Gpu
+from simulator.machine.links import window_fs
 from simulator.machine.messages import ACK, REPLY, REQUEST, SM_CREDIT, Packet
 from simulator.machine.order import NEVER, Clockwork, Component
 from simulator.machine.reference.crossbar import Crossbar
@@ -48,10 +49,12 @@ class ScriptedSm(Component):
 class MemoryBench:
     """A whole memory side under scripted SMs. `scripts` maps an SM's index to its (cycle, packet) pairs."""
 
-    def __init__(self, gpu: Gpu, scripts, *, kernels=1, priority=None, reverse=False, interval_fs=0):
+    def __init__(
+        self, gpu: Gpu, scripts, *, kernels=1, priority=None, reverse=False, interval_fs=0, window=None
+    ):
         self.gpu = gpu
         self.period = gpu.l2_period_fs
-        self.clockwork = Clockwork(priority)
+        self.clockwork = Clockwork(window or window_fs(gpu), priority)
         count = gpu.sm_count
         self.parts = {}
 
@@ -93,7 +96,7 @@ class MemoryBench:
         self.clockwork.run(NEVER)
         self.check_idle()
         for part in self.partitions:
-            part.close(self.clockwork.env.now)
+            part.close(self.clockwork.now_fs)
         return self
 
     def check_idle(self):

@@ -47,7 +47,7 @@ class End(Component):
 
 
 def crossbar_alone(gpu):
-    clockwork = Clockwork()
+    clockwork = Clockwork(1)
     sms = [End(clockwork, 1 + index, gpu.l2_period_fs) for index in range(gpu.sm_count)]
     crossbar = Crossbar(clockwork, 500, gpu, 1)
     parts = [End(clockwork, 501 + index, gpu.l2_period_fs) for index in range(gpu.memory_partitions)]
@@ -88,7 +88,7 @@ def test_unloaded_latencies_of_a_pair(gpu, data):
     assert arrival == spec.request_latency_cycles - spec.spread_cycles // 2 + distance + crossing
     assert [(kind, count) for _, kind, count in sms[sm].got] == [(SM_CREDIT, 1)]
 
-    start = clockwork.env.now
+    start = clockwork.now_fs
     period = gpu.l2_period_fs
     for kind, payload in ((REPLY, 64), (ACK, 0)):
         answer = request(READ, sm, line, payload)
@@ -150,7 +150,7 @@ def test_no_request_leaves_without_a_place_in_the_slice():
     assert crossbar.waits_for() == [
         f"crossbar: 5 requests for slice {slice_id} wait for a place in its input queue"
     ]
-    parts[slice_id].send(crossbar, clockwork.env.now, gpu.l2_period_fs, SLICE_CREDIT, (slice_id, 4))
+    parts[slice_id].send(crossbar, clockwork.now_fs, gpu.l2_period_fs, SLICE_CREDIT, (slice_id, 4))
     clockwork.run(NEVER)
     assert len(parts[slice_id].got) == 7
 
@@ -161,7 +161,7 @@ def test_the_oldest_goes_first_where_distance_counts_as_delay():
     for sm in range(80):
         send(V100, crossbar, sms[sm], request(READ, sm, 9))
     clockwork.run(NEVER)
-    parts[slice_id].send(crossbar, clockwork.env.now, V100.l2_period_fs, SLICE_CREDIT, (slice_id, 80))
+    parts[slice_id].send(crossbar, clockwork.now_fs, V100.l2_period_fs, SLICE_CREDIT, (slice_id, 80))
     clockwork.run(NEVER)
     order = [packet.sm for _, _, packet in parts[slice_id].got]
     assert order == sorted(range(80), key=lambda sm: (crossbar.routing.distance(sm, slice_id), sm))
@@ -300,7 +300,7 @@ def test_uniform_reads_reach_the_share_of_peak_that_blocking_leaves(slices, sms,
         }
         | {"sm_count": sms, "crossbar.request_latency_cycles": 46, "crossbar.reply_latency_cycles": 46}
     )
-    clockwork = Clockwork()
+    clockwork = Clockwork(1)
     period = gpu.l2_period_fs
     ends = [Loop(clockwork, 1 + index, period) for index in range(sms)]
     crossbar = Crossbar(clockwork, 500, gpu, 1)

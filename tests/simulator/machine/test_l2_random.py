@@ -126,6 +126,7 @@ def test_neither_building_order_nor_simultaneous_events_matter(bench_class, pack
             reverse=turn % 2 == 1,
             priority=(lambda rng=rng: rng.randrange(100)) if turn > 1 else None,
             interval_fs=10**8 if turn == 3 else 0,
+            window=1 if turn == 2 else None,
         ).run()
         prints.append(run.fingerprint())
     assert prints[1:] == prints[:1] * 3
