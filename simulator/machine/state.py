@@ -76,6 +76,8 @@ class Warp:
     """Asynchronous copies that no commit has closed yet."""
     groups: deque[AsyncGroup] = field(default_factory=deque)
     exited: bool = False
+    ended: bool = False
+    """Drained and gone: no longer resident."""
     listed: bool = False
     """Whether it stands in its sub-core's list of candidates."""
     parked: bool = False

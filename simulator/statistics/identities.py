@@ -168,7 +168,8 @@ def _of_dram(record: RunRecord) -> Iterator[_Row]:
     dram = {name: record.dram[place] for name, place in DRAM_INDEX.items()}
     read = sum(_get(kernel, "dram_read_sectors") for kernel in record.kernels)
     written = sum(_get(kernel, "dram_write_sectors") for kernel in record.kernels)
-    yield "DRAM read bursts = sectors read from DRAM", dram["reads"], read
+    answered = dram["reads"] + dram["forwarded"]
+    yield "DRAM read bursts + reads from the write queue = sectors read from DRAM", answered, read
     yield "DRAM write bursts = sectors written to DRAM", dram["writes"], written
     rows = dram["row_hits"] + dram["row_misses"] + dram["row_conflicts"]
     yield "row hits + misses + conflicts = DRAM bursts", rows, dram["reads"] + dram["writes"]

@@ -109,5 +109,6 @@ DRAM_COUNTERS: tuple[Counter, ...] = (
     Counter("row_conflicts", "requests", "requests that found another row open"),
     Counter("turnarounds", "switches", "changes of direction of the data bus"),
     Counter("busy_clocks", "clocks", "clocks in which the data bus carried data"),
+    Counter("forwarded", "reads", "reads answered from the write queue, without a burst"),
 )
 """Counters of a DRAM channel; a command serves no single kernel, so these belong to the run."""

@@ -236,8 +236,9 @@ class Sm(Component):
 
     def end_if_drained(self, warp: Warp, cycle: int) -> None:
         """End the residence of a warp that has exited, once its loads are back and its stores handed over."""
-        if not warp.exited or warp.unsent or warp.loads:
+        if not warp.exited or warp.unsent or warp.loads or warp.ended:
             return
+        warp.ended = True
         self.change_state(warp, DRAIN, cycle)
         self.count_residents(warp.kernel, cycle)
         self.resident[warp.kernel] -= 1

@@ -57,7 +57,7 @@ def bump(record: RunRecord, counter: str, by: int = 1) -> None:
         ("link_read_hits", "link_read: sectors = hits + misses + merges"),
         ("l2_fill_sectors", "sectors filled into L2 = sectors from DRAM and home slices"),
         ("dram_read_sectors", "sectors missed in L2 = sectors asked of DRAM and of home slices"),
-        ("dram_read_sectors", "DRAM read bursts = sectors read from DRAM"),
+        ("dram_read_sectors", "DRAM read bursts + reads from the write queue = sectors read from DRAM"),
         ("dram_write_sectors", "DRAM write bursts = sectors written to DRAM"),
         ("l2_writeback_sectors", "sectors written back by L2 = sectors written to DRAM"),
     ],
