@@ -5,9 +5,12 @@ the parser, and `run(args)`, which does the work and returns the exit code. A mo
 `run`, so that `stallscope --help` answers at once.
 """
 
-from experiments.cli import gpu, occupancy, trace
+from experiments.cli import gpu, occupancy, plot, replay, run, trace
 
 COMMANDS = {
+    "run": run,
+    "replay": replay,
+    "plot": plot,
     "occupancy": occupancy,
     "gpu": gpu,
     "trace": trace,

@@ -1,0 +1,54 @@
+"""`stallscope plot`: one picture from a folder of results."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from experiments.cli.common import add_common, print_json
+
+KINDS = ("latency", "stalls", "occupancy")
+
+EPILOG = """\
+examples:
+  stallscope plot results/resnet50-conv-bn-relu --kind stalls
+  stallscope plot results/copy --kind occupancy --out copy.png
+
+latency:    where the time of memory requests went, phase by phase, kernel by kernel
+stalls:     what resident warps waited for, by the profiler's names
+occupancy:  resident warps over time, with what limits them
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Describe the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "plot", help="one picture from results", description=__doc__, epilog=EPILOG
+    )
+    parser.add_argument("folder", metavar="DIR", help="a folder that `run` or `replay --out` wrote")
+    parser.add_argument(
+        "--kind", choices=KINDS, default="latency", help="which picture (default: %(default)s)"
+    )
+    parser.add_argument("--out", metavar="FILE.png", help="where to put it (default: DIR/plots/KIND.png)")
+    add_common(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw the picture and name its file."""
+    from experiments.folder import PLOTS, read
+    from experiments.plots.pictures import draw
+    from hwmodels.errors import InputError
+    from simulator.statistics.files import make_folder
+
+    if args.out and Path(args.out).suffix.lower() != ".png":
+        raise InputError("--out", f"{args.out} is no PNG", "name a file that ends in .png")
+    results = read(Path(args.folder))
+    path = Path(args.out) if args.out else Path(args.folder) / PLOTS / f"{args.kind}.png"
+    if not args.out:
+        make_folder(path.parent)
+    draw(args.kind, results, path)
+    if args.json:
+        print_json({"kind": args.kind, "file": str(path)})
+    else:
+        print(path)
+    return 0

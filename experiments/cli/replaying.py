@@ -1,0 +1,90 @@
+"""What `run` and `replay` do alike: limits, progress, the folder, and the words or the JSON document at the
+end.
+"""
+
+import argparse
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.cli.common import print_json, print_table, say
+from experiments.cli.progress import Progress
+from hwmodels.errors import InputError
+
+if TYPE_CHECKING:
+    from experiments.config import Config
+    from experiments.run import Outcome
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """The options that end a replay early."""
+    parser.add_argument("--max-cycles", type=_cycles, metavar="N", help="end each replay at this SM cycle")
+    parser.add_argument("--max-seconds", type=_seconds, metavar="S", help="end the command after this long")
+
+
+def finish(args: argparse.Namespace, config: "Config", folder: Path | None) -> int:
+    """Replay a config, write its folder where there is one, and print what came out."""
+    from experiments.folder import prepare
+    from experiments.run import Limits, run
+
+    if folder is not None:
+        prepare(folder)
+    if config["sweep"]:
+        say("note: the config's sweep is left to `stallscope sweep`; this replays the point outside it")
+    with Progress(args.command) as progress:
+        outcome = run(config, Limits(args.max_cycles, args.max_seconds), progress.update)
+    if folder is not None:
+        from experiments.plots.pictures import draw_all
+
+        outcome.write(folder)
+        draw_all(outcome.results, folder)
+    if args.json:
+        kernels = [row for result in outcome.results for row in result.kernels.to_dict("records")]
+        print_json({**outcome.summary, "kernels": kernels})
+    else:
+        _print(outcome, folder)
+    return 0
+
+
+def _print(outcome: "Outcome", folder: Path | None) -> None:
+    from experiments import table
+
+    summary = outcome.summary
+    for sentence in outcome.replayed:
+        print(sentence)
+    for name, card in summary["gpus"].items():
+        own = [result for result in outcome.results if result.card.name == name]
+        print(f"\n{name}, scale {card['scale']}: kernels")
+        print_table(table.KERNEL_HEADINGS, table.kernel_lines(own))
+        print(f"\n{name}, scale {card['scale']}: variants")
+        print_table(table.VARIANT_HEADINGS, table.variant_lines(card))
+        _print_some("\n", [table.verdict(card)])
+    _print_some("\n", [table.conscience(summary)])
+    if summary["partial"]:
+        print("Partial: a limit ended the replay before its kernels were done; the numbers are of what ran.")
+    if folder is not None:
+        print(f"Tables and pictures: {folder}")
+
+
+def _print_some(before: str, texts: Sequence[str]) -> None:
+    for text in filter(None, texts):
+        print(f"{before}{text}")
+
+
+def _cycles(text: str) -> int:
+    return int(_positive(text, "--max-cycles", "a whole number of SM cycles", whole=True))
+
+
+def _seconds(text: str) -> float:
+    return _positive(text, "--max-seconds", "a number of seconds", whole=False)
+
+
+def _positive(text: str, place: str, wanted: str, *, whole: bool) -> float:
+    try:
+        value: Any = int(text) if whole else float(text)
+    except ValueError:
+        raise InputError(place, f"{text!r} is not a number", wanted) from None
+    if not math.isfinite(value) or value <= 0 or value > 2**53:
+        raise InputError(place, f"{text} is out of range", f"{wanted} above 0")
+    return float(value) if not whole else value

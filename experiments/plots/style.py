@@ -1,0 +1,114 @@
+"""What all pictures share: size, fonts, colours, and the way bars are grouped and a file is written.
+
+Colours are grouped by hardware: one hue a part of the machine, told apart within a part by lightness. The
+hues are those of Okabe and Ito (2008), which people with any of the common colour-vision deficiencies can
+tell apart; the order in a bar is the order in the legend, so no reading depends on colour alone. A picture
+is 1,200 pixels wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiments.table import shortened
+from simulator.statistics.files import write_with
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from simulator.statistics.result import Result
+
+WIDTH_INCHES = 12.0
+DPI = 100
+TEXT = "#222222"
+FAINT = "#bbbbbb"
+
+PHASE_COLOURS = {
+    "lsu_queue": "#0b4f7d",
+    "l1": "#3f93c9",
+    "mshr": "#a5d0ec",
+    "tlb": "#dcecf7",
+    "crossbar_request": "#00694f",
+    "l2_queue": "#8a5a00",
+    "l2": "#e69f00",
+    "partition_link": "#f7d794",
+    "dram_queue": "#7a2f00",
+    "dram_activate": "#b84a00",
+    "dram_column": "#e07a3f",
+    "dram_burst": "#f2b48f",
+    "dram_controller": "#fbe0d1",
+    "crossbar_reply": "#57bf9f",
+    "writeback": "#8f8f8f",
+}
+STATE_COLOURS = {
+    "selected": "#1b1b1b",
+    "drain": "#6e6e6e",
+    "membar": "#a8a8a8",
+    "barrier": "#f0e442",
+    "no_instruction": "#8c3f6b",
+    "branch_resolving": "#d9a3c1",
+    "long_scoreboard": "#b84a00",
+    "short_scoreboard": "#f2a36b",
+    "wait": "#0072b2",
+    "lg_throttle": "#00694f",
+    "mio_throttle": "#57bf9f",
+    "math_pipe_throttle": "#8fc7ea",
+    "dispatch_stall": "#3f4fa3",
+    "not_selected": "#dddddd",
+}
+KERNEL_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#777777")
+
+
+def new_figure(
+    height_inches: float, columns: Sequence[float] = (1.0,), rows: int = 1
+) -> tuple[Figure, list[Axes]]:
+    """A figure with its axes, left to right and top to bottom."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH_INCHES, height_inches), dpi=DPI, layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(
+        rows, len(columns), squeeze=False, sharey="row", gridspec_kw={"width_ratios": columns}
+    )
+    return figure, [axes for row in grid for axes in row]
+
+
+def tidy(axes: Axes, title: str = "") -> None:
+    """Only the lines that help reading."""
+    axes.set_title(title, loc="left", fontsize=11, color=TEXT, fontweight="bold")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(labelsize=9, colors=TEXT)
+    axes.xaxis.label.set_size(10)
+    axes.yaxis.label.set_size(10)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write the PNG whole; the same picture is the same bytes."""
+    write_with(path, lambda file: figure.savefig(file, format="png", dpi=DPI, metadata={"Software": None}))
+
+
+def group_title(result: Result, results: Sequence[Result]) -> str:
+    """The heading of a variant's bars; the card is named where there are several."""
+    several = len({one.card.name for one in results}) > 1
+    card = f"{result.card.name}, " if several else ""
+    partial = " (partial)" if result.partial else ""
+    return f"{card}{result.variant}{partial}"
+
+
+def caption(results: Sequence[Result]) -> str:
+    """Which card, of what scale: it stands in every picture's title."""
+    cards = dict.fromkeys(
+        one.card.name if one.card.scale == "1/1" else f"{one.card.name}, {one.card.scale} of the card"
+        for one in results
+    )
+    return "; ".join(cards)
+
+
+def kernel_name(name: str) -> str:
+    """A kernel's name that fits beside a bar."""
+    return shortened(name, 40)

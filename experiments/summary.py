@@ -1,0 +1,89 @@
+"""summary.json: what was run, with what, how it came out, and whether the numbers may be believed.
+
+Variants stand below their card with the totals that people compare; speed and memory are those of the
+simulator, not of the simulated card. The wall clock and the versions make two summaries of one config
+differ; nothing else does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.metadata
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from experiments.comparison import BASELINE, Totals, totals_of, winner_of
+from simulator.statistics.result import Result
+
+PACKAGES = ("stallscope", "simpy", "numpy", "pandas", "onnx")
+
+
+def summary_of(
+    results: Sequence[Result], config: Mapping[str, Any], replayed: Sequence[str]
+) -> dict[str, Any]:
+    """The document. `config` is the resolved config, `replayed` says in sentences what was replayed."""
+    wall_seconds = sum(result.record.wall_seconds for result in results)
+    instructions = sum(result.warp_instructions for result in results)
+    return {
+        "name": config["name"],
+        "replayed": list(replayed),
+        "gpus": {card: _card([one for one in results if one.card.name == card]) for card in _cards(results)},
+        "engine": ", ".join(dict.fromkeys(result.record.engine for result in results)),
+        "partial": any(result.partial for result in results),
+        "versions": versions(),
+        "digests": {"config": digest(config), "gpus": {one.card.name: one.card.digest for one in results}},
+        "identities": _identities(results),
+        "wall_seconds": wall_seconds,
+        "cpu_seconds": sum(result.record.cpu_seconds for result in results),
+        "warp_instructions": instructions,
+        "warp_instructions_per_second": instructions / wall_seconds if wall_seconds else 0.0,
+        "peak_memory_mb": max((result.record.peak_memory_mb for result in results), default=0.0),
+    }
+
+
+def digest(document: Mapping[str, Any]) -> str:
+    """SHA-256 of a document, keys in order."""
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Versions of the program and of what its numbers pass through."""
+    found = {name: importlib.metadata.version(name) for name in PACKAGES}
+    return {**found, "python": platform.python_version()}
+
+
+def _cards(results: Sequence[Result]) -> list[str]:
+    return list(dict.fromkeys(result.card.name for result in results))
+
+
+def _card(results: Sequence[Result]) -> dict[str, Any]:
+    variants = [totals_of(result) for result in results]
+    winner, reason = winner_of(variants)
+    baseline = next((one for one in variants if one.variant == BASELINE), None)
+    return {
+        "scale": results[0].card.scale,
+        "variants": {one.variant: _variant(one, baseline) for one in variants},
+        "winner": winner,
+        "reason": reason,
+    }
+
+
+def _variant(totals: Totals, baseline: Totals | None) -> dict[str, Any]:
+    row = dataclasses.asdict(totals)
+    del row["variant"]
+    comparable = baseline is not None and not totals.partial and not baseline.partial
+    row["speedup_vs_none"] = baseline.time_us / totals.time_us if baseline and comparable else None
+    return row
+
+
+def _identities(results: Sequence[Result]) -> dict[str, Any]:
+    tables = [result.identities for result in results if not result.partial]
+    violated = [name for table in tables for name in table.loc[~table["holds"], "name"]]
+    return {
+        "checked": sum(len(table) for table in tables),
+        "violated": violated,
+        "not_judged": [f"{one.card.name}/{one.variant}" for one in results if one.partial],
+    }

@@ -1,0 +1,124 @@
+"""From a config's workload to kernel traces: a model's part under a fusion strategy, files of traces, or
+named kernels.
+
+Only a graph of operators has anything to fuse; traces and named kernels are replayed as they are, as one
+variant. The sentences that come with the kernels say what is replayed and what is not, and are printed and
+kept with the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from experiments.config import Config
+from hwmodels.errors import InputError
+
+if TYPE_CHECKING:
+    from hwmodels import Gpu
+    from simulator.trace.schema import KernelTrace
+    from simulator.workload.graph import Graph
+
+AS_GIVEN = "as-given"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to compute the workload: its name and its kernels in order."""
+
+    name: str
+    kernels: tuple[KernelTrace, ...]
+    notes: tuple[str, ...] = ()
+    """What a person should know of it, such as operators that only move their bytes."""
+
+
+def variant_names(config: Config) -> tuple[str, ...]:
+    """The variants of a config: its fusion strategies, or the one that traces and named kernels are."""
+    if config.source in {"onnx", "operators"}:
+        strategies: tuple[str, ...] = config["fusion"]
+        return strategies
+    return (AS_GIVEN,)
+
+
+def make_variant(config: Config, name: str, gpu: Gpu) -> Variant:
+    """The kernels of one variant for a card."""
+    if config.source in {"onnx", "operators"}:
+        return _fused(config, name, gpu)
+    if config.source == "traces":
+        kernels = [kernel for path in config["workload.traces"] for kernel in load_traces(path)]
+    else:
+        kernels = [kernel for spec in config["workload.kernels"] for kernel in _named(spec, config.place)]
+    return Variant(name, tuple(kernels))
+
+
+def _fused(config: Config, strategy: str, gpu: Gpu) -> Variant:
+    from simulator.workload.layout import Placement
+    from simulator.workload.plan import plan_for
+    from simulator.workload.target import Target
+
+    graph = _graph(config)
+    # One placement for all parts: a tensor that two of them touch has one address, and no two share one.
+    placement, target = Placement(), Target.of(gpu)
+    parts = [graph.subgraph(first, last) for first, last in config.parts]
+    plans = [plan_for(part, strategy, target, config["registers.cap"], placement) for part in parts]
+    notes = tuple(f"Only its bytes are moved: {reason}." for plan in plans for reason in plan.opaque)
+    return Variant(strategy, tuple(trace for plan in plans for trace in plan.traces), notes)
+
+
+def _graph(config: Config) -> Graph:
+    batch, dtype = config["workload.batch"], config["workload.dtype"]
+    if config.source == "onnx":
+        from simulator.workload.onnx_import import import_onnx
+
+        return import_onnx(config["workload.onnx"], batch, dtype)
+    from simulator.workload.operator_list import operator_list
+
+    return operator_list(config["workload.operators"], batch, dtype)
+
+
+def load_traces(text: str) -> list[KernelTrace]:
+    """The kernels that a TRACE names: a file, or a shipped kernel with its parameters."""
+    if text.startswith("kernel:"):
+        from simulator.trace.kernels import from_spec
+
+        return list(from_spec(text))
+    from simulator.trace import load
+
+    return list(load(text))
+
+
+def description(config: Config, gpu: Gpu) -> list[str]:
+    """What is replayed on a card, in sentences for a person."""
+    slice_of = "the whole card" if gpu.scale == "1/1" else f"a slice of {gpu.scale} of the card"
+    card = (
+        f"{gpu.name}: {slice_of} ({gpu.sm_count} SMs, {gpu.l2.size_kib} KiB of L2, "
+        f"{gpu.dram.bandwidth_gb_s:.0f} GB/s of {gpu.dram.standard}), "
+        f"L2 {config['workload.l2_state']} at the start"
+    )
+    return [f"{_what(config)}.", f"{card}."]
+
+
+def _what(config: Config) -> str:
+    if config.source == "traces":
+        return f"Replayed: {', '.join(config['workload.traces'])}"
+    if config.source == "kernels":
+        names = ", ".join(str(one.get("name")) for one in config["workload.kernels"])
+        return f"Replayed: the named kernels {names}"
+    model = config["workload.onnx"] or "the operator list of the config"
+    parts = [f"{first or 'the first node'} to {last or 'the last'}" for first, last in config.parts]
+    return (
+        f"Replayed: {model}, {' and '.join(parts)}, batch {config['workload.batch'] or 'of the model'}, "
+        f"{config['workload.dtype']}, every block of every kernel"
+    )
+
+
+def _named(spec: Mapping[str, Any], place: str) -> list[KernelTrace]:
+    from simulator.trace.kernels import from_spec
+
+    if not isinstance(spec.get("name"), str):
+        raise InputError(
+            f"{place}:workload.kernels", "a kernel without a name", "write {name: copy, megabytes: 4}"
+        )
+    parameters = "".join(f",{key}={value}" for key, value in spec.items() if key != "name")
+    return list(from_spec(f"kernel:{spec['name']}{parameters}"))
