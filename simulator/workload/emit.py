@@ -175,7 +175,7 @@ class Emitter:
         return Scalar(part, left.index * factor + addend.index)
 
     def divide(self, value: Scalar, divisor: int, name: str = "") -> Scalar:
-        """Value // divisor for a value of 0 … 2^31 - 1: a shift, or the upper half of a product and a shift."""
+        """The quotient of a value below 2^31: a shift, or the upper half of a product and a shift."""
         low, high = value.index.bounds()
         if low < 0 or high >= INDEX_LIMIT:
             raise InputError("kernel", f"index range {low} … {high} does not divide", "use a smaller batch")

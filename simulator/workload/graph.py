@@ -6,6 +6,7 @@ missing, cyclic or absurd is refused when the graph is made.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from math import prod
 
 from hwmodels.errors import InputError, unknown
@@ -188,20 +189,23 @@ def sorted_topologically(
     name: str, operators: list[Operator], writer: Mapping[str, Operator]
 ) -> list[Operator]:
     """Writers before readers, otherwise as given; a cycle is refused by the name of an operator on it."""
-    done: set[str] = set()
+    place = {operator.name: index for index, operator in enumerate(operators)}
+    needs = [{place[writer[one].name] for one in operator.inputs if one in writer} for operator in operators]
+    readers: list[list[int]] = [[] for _ in operators]
+    for index, sources in enumerate(needs):
+        for source in sources:
+            readers[source].append(index)
+    missing = [len(sources) for sources in needs]
+    ready = [index for index, count in enumerate(missing) if not count]
     order: list[Operator] = []
-    waiting = operators
-    while waiting:
-        left = []
-        for operator in waiting:
-            if all(one not in writer or writer[one].name in done for one in operator.inputs):
-                done.add(operator.name)
-                order.append(operator)
-            else:
-                left.append(operator)
-        if len(left) == len(waiting):
-            raise InputError(
-                name, f"operator {left[0].name} waits for itself through a cycle", "break the cycle"
-            )
-        waiting = left
+    while ready:
+        index = heappop(ready)
+        order.append(operators[index])
+        for reader in readers[index]:
+            missing[reader] -= 1
+            if not missing[reader]:
+                heappush(ready, reader)
+    if len(order) < len(operators):
+        stuck = next(operators[index] for index, count in enumerate(missing) if count)
+        raise InputError(name, f"operator {stuck.name} waits for itself through a cycle", "break the cycle")
     return order

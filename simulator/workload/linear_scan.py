@@ -129,7 +129,7 @@ def cheapest(
 
 
 def next_use(liveness: Liveness, interval: Interval, start: int) -> int:
-    """The first place after half-step `start` that mentions a register; the program's length where none does."""
+    """The first place after half-step `start` that mentions a register; the program's end where none does."""
     for place in range(start // 2 + 1, interval.end // 2 + 1):
         op = liveness.ops[place]
         if any(part.virtual.number == interval.virtual.number for part in (*op.dst, *op.reads)):

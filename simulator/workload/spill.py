@@ -60,7 +60,7 @@ def rewritten(body: Body, virtual: Virtual, home: int, spills: Spills) -> Body:
 
 
 def with_traffic(op: Op, virtual: Virtual, home: int, spills: Spills) -> list[Op]:
-    """One operation with its loads before and stores after; all mentions of it share one short-lived group."""
+    """One operation with its loads before and stores after; all its mentions share one short-lived group."""
     mentioned = [part for part in (*op.dst, *op.reads) if part.virtual == virtual]
     low = min(part.first for part in mentioned)
     high = max(part.first + part.words for part in mentioned)

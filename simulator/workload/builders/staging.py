@@ -124,7 +124,7 @@ class Staging:
     # -- one tile
 
     def fetch(self, tile: Index, place: Scalar, also: Flag | None) -> None:
-        """Copy depth tile number `tile` (its closed form) to the stage at `place`; lanes outside give zeros."""
+        """Copy depth tile number `tile` (a closed form) to the stage at `place`; lanes outside give zeros."""
         emitter, shape = self.emitter, self.shape
         row = tile // shape.tiles_a_row
         along = tile % shape.tiles_a_row * DEPTH + self.chunk.index

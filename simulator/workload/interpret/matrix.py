@@ -45,8 +45,8 @@ def product_16816(a: Sequence[Words], b: Sequence[Words], c: Sequence[Words]) ->
 
 
 def product_884(step: int, a: Sequence[Words], b: Sequence[Words], c: Sequence[Words]) -> list[Words]:
-    """Two of a lane's eight accumulators of four 8 × 8 × 4 products, one a quad pair: lanes 4 q … 4 q + 3 hold
-    its rows (and columns) 0 … 3, lanes 16 higher hold 4 … 7.
+    """Two of a lane's eight accumulators of four 8 × 8 × 4 products, one a quad pair: lanes 4 q … 4 q + 3
+    hold its rows (and columns) 0 … 3, lanes 16 higher hold 4 … 7.
     """
     left, right = halves(a), halves(b)
     results = []

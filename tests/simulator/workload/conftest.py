@@ -9,8 +9,8 @@ from simulator.workload.layout import Placement
 
 
 def run(kernels, placement: Placement, inputs: dict, outputs: list[str], cap=None):
-    """The named outputs after running kernels in turn; forward and reverse warp order must agree (with a cap, only
-    the reverse one is run).
+    """The named outputs after running kernels in turn; forward and reverse warp order must agree (with a cap,
+    only the reverse one is run).
     """
     results = []
     for reverse in (True,) if cap else (True, False):

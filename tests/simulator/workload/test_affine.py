@@ -35,9 +35,9 @@ X, W, L = (variable(name, limit) for name, limit in LIMITS.items())
 
 def test_thread_splits_into_warp_and_lane():
     thread = W * 32 + L
-    check(thread // 8, lambda x, w, t: (32 * w + t) // 8)
-    check(thread % 4, lambda x, w, t: t % 4)
-    check(thread % 64, lambda x, w, t: (32 * w + t) % 64)
+    check(thread // 8, lambda _, w, t: (32 * w + t) // 8)
+    check(thread % 4, lambda _, __, t: t % 4)
+    check(thread % 64, lambda _, w, t: (32 * w + t) % 64)
 
 
 @pytest.mark.parametrize("width", [7, 13, 14, 28, 56, 112])
