@@ -18,9 +18,9 @@ from simulator.statistics.schema import COUNTERS, DRAM_COUNTERS
 from simulator.trace.tally import tally
 
 if TYPE_CHECKING:
+    from simulator.machine.reference.crossbar import Crossbar
     from simulator.machine.reference.engine import Machine
     from simulator.machine.reference.intervals import IntervalLog
-    from simulator.machine.reference.crossbar import Crossbar
     from simulator.machine.reference.meter import QueueMeter
     from simulator.machine.reference.partition import MemoryPartition
     from simulator.machine.reference.sm import Sm
@@ -130,7 +130,7 @@ def _meters(machine: Machine) -> list[MeterRecord]:
     found: list[tuple[str, QueueMeter]] = []
     for sm in machine.sms:
         found.append((f"{sm.name} memory queues", sm.lsu.meter))
-        found.append((f"{sm.name} MSHRs", sm.l1.meter))
+        found.append((f"{sm.name} MSHRs", sm.l1.misses.meter))
     found.append(("crossbar requests", machine.crossbar.requests.meter))
     found.append(("crossbar replies", machine.crossbar.replies.meter))
     for part in machine.partitions:

@@ -159,7 +159,7 @@ class Sm(Component):
         elif kind == ACK:
             self.l1.acknowledged(payload, now_fs)
         elif kind == SM_CREDIT:
-            self.l1.credits += payload
+            self.l1.port.credits += payload
         elif kind == LAUNCH:
             self._accept(payload, cycle)
         else:
@@ -191,7 +191,7 @@ class Sm(Component):
     def _accept(self, launch: BlockLaunch, cycle: int) -> None:
         """Take a block in: its warps are resident from now, and are set up one after another."""
         kernel, trace = launch.kernel, self.traces[launch.kernel]
-        self.l1.prepare(kernel, launch.carveout_bytes)
+        self.l1.tags.prepare(kernel, launch.carveout_bytes)
         count = len(launch.sub_cores)
         block = Block(kernel, launch.block, launch.sub_cores, count, count)
         self.blocks.append(block)
@@ -295,7 +295,7 @@ class Sm(Component):
         self.settle(cycle)
         if self.warps:
             self.active_cycles += cycle - self.active_since
-        self.l1.close()
+        self.l1.tags.drop_all()
 
     def _complete(self, request: Request, cycle: int) -> None:
         """Write-back: registers become ready, the latency is recorded, waiting warps are looked at."""
