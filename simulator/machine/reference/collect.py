@@ -110,10 +110,9 @@ def _intervals(machine: Machine, kernels: list[KernelRecord]) -> list[IntervalRe
     edges = min(len(log.snapshots) for log in logs)
     for place in range(edges + 1):
         last = place == edges
-        edge = end_fs if last else logs[0].snapshots[place][0]
         start = place * period
-        if edge <= start:
-            break
+        # A last tick at the very edge belongs to the interval that it opens.
+        edge = max(end_fs, start + machine.gpu.sm_period_fs) if last else logs[0].snapshots[place][0]
         for index, kernel in enumerate(kernels):
             if last:
                 total = kernel.counts + kernel.states
