@@ -83,10 +83,7 @@ class Misses:
             delay = wait_fs + partition.links.crossing_in_fs
             partition.send(partition.crossbar, now_fs, delay, LINK_REQUEST, question)
             return
-        for sector in range(4):
-            if sectors >> sector & 1:
-                fetch = Fetch(self.owner.index, packet.line, sector, packet.kernel)
-                partition.memory.fetch(fetch, now_fs + wait_fs)
+        partition.memory.fetch(self.owner.index, packet.line, sectors, packet.kernel, now_fs + wait_fs)
 
     def fetched(self, fetch: Fetch, cycle: int, now_fs: int) -> None:
         """A sector from DRAM."""

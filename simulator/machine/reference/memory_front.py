@@ -63,28 +63,42 @@ class MemoryFront:
         self.writes_outside = [0] * self.pseudo_channels
         """By pseudo-channel: write-backs on their way or in front of the queue."""
         self.returned: list[Returned] = []
+        self.waiting = [0] * len(self.channels)
+        """By channel: requests in front of its queues."""
         self.channel_due = [NEVER] * len(self.channels)
         """By channel: the clock of its next tick."""
+        self.due_fs = NEVER
+        """The next memory clock with work."""
 
     # -- from and to the slices ----------------------------------------------------------------------------
 
-    def place(self, slice_index: int, line: int, sector: int) -> tuple[int, int]:
-        """(pseudo-channel of the partition, sector inside it) of a sector of L2."""
-        local = local_line(line, self.slices, self.partitions)
-        return split(dealt_sector(local, sector, slice_index, self.share), self.pseudo_channels)
+    def _first(self, slice_index: int, line: int) -> int:
+        """Number, inside the partition, of the line's sector 0; XOR a sector (0–3) with it for the others."""
+        return dealt_sector(local_line(line, self.slices, self.partitions), 0, slice_index, self.share)
 
-    def fetch(self, fetch: Fetch, leaves_fs: int) -> None:
-        """Read a sector; it leaves the slice at `leaves_fs`."""
-        where, sector = self.place(fetch.slice_index, fetch.line, fetch.sector)
-        fetch.arrive_fs = leaves_fs + self.there_fs
+    def fetch(self, slice_index: int, line: int, sectors: int, kernel: int, leaves_fs: int) -> None:
+        """Read sectors of a line; the requests leave the slice at `leaves_fs`."""
+        first = self._first(slice_index, line)
+        arrive_fs = leaves_fs + self.there_fs
+        for bit in range(4):
+            if sectors >> bit & 1:
+                where, sector = split(first ^ bit, self.pseudo_channels)
+                self._put_on_way(
+                    arrive_fs, where, sector, Fetch(slice_index, line, bit, kernel, arrive_fs), kernel
+                )
+
+    def _put_on_way(self, arrive_fs: int, where: int, sector: int, fetch: Fetch | None, kernel: int) -> None:
         self.number += 1
-        heappush(self.on_way, (fetch.arrive_fs, self.number, where, sector, fetch, fetch.kernel))
+        heappush(self.on_way, (arrive_fs, self.number, where, sector, fetch, kernel))
+        edge_fs = -(-arrive_fs // self.clock_fs) * self.clock_fs
+        self.due_fs = min(self.due_fs, edge_fs)
 
     def has_write_places(self, slice_index: int, line: int, sectors: int) -> bool:
         """Whether the pseudo-channels of these sectors have room for one more write each."""
-        for sector in range(4):
-            if sectors >> sector & 1:
-                where, _ = self.place(slice_index, line, sector)
+        first = self._first(slice_index, line)
+        for bit in range(4):
+            if sectors >> bit & 1:
+                where, _ = split(first ^ bit, self.pseudo_channels)
                 queue = self.channels[where // self.lanes].state.pseudo_channels[where % self.lanes]
                 if self.writes_outside[where] + queue.waiting[WRITE] >= self.write_depth:
                     return False
@@ -92,23 +106,16 @@ class MemoryFront:
 
     def write_back(self, slice_index: int, line: int, sectors: int, kernel: int, leaves_fs: int) -> None:
         """Write sectors of an evicted line."""
+        first = self._first(slice_index, line)
         for bit in range(4):
             if sectors >> bit & 1:
-                where, sector = self.place(slice_index, line, bit)
+                where, sector = split(first ^ bit, self.pseudo_channels)
                 self.writes_outside[where] += 1
                 unwritten = self.unwritten[where]
                 unwritten[sector] = unwritten.get(sector, 0) + 1
-                self.number += 1
-                heappush(self.on_way, (leaves_fs + self.there_fs, self.number, where, sector, None, kernel))
+                self._put_on_way(leaves_fs + self.there_fs, where, sector, None, kernel)
 
     # -- memory clocks -------------------------------------------------------------------------------------
-
-    def next_fs(self) -> int:
-        """The time of the next memory clock with work."""
-        clock = min(self.channel_due)
-        if self.on_way:
-            clock = min(clock, -(-self.on_way[0][0] // self.clock_fs))
-        return clock * self.clock_fs if clock < NEVER else NEVER
 
     def tick(self, clock: int) -> bool:
         """One memory clock; whether a write has got a place, so that evictions may go on."""
@@ -118,53 +125,64 @@ class MemoryFront:
         while on_way and on_way[0][0] <= now_fs:
             entry = heappop(on_way)
             where = entry[2]
+            index = where // self.lanes
             (self.writes if entry[4] is None else self.reads)[where].append(entry)
-            due[where // self.lanes] = clock
+            self.waiting[index] += 1
+            due[index] = clock
         freed = False
         for index, channel in enumerate(self.channels):
             if due[index] <= clock:
-                freed = self._tick_channel(index, channel, clock) or freed
+                if self.waiting[index]:
+                    self._push(channel, index, clock)
+                channel.tick(clock)
+                if channel.completions:
+                    freed = self._collect(channel) or freed
+                following = channel.next_ck(clock)
+                if self.waiting[index] and self._can_push(channel, index):
+                    following = clock + 1
+                due[index] = NEVER if following is None else following
+        following = min(due)
+        if on_way:
+            following = min(following, -(-on_way[0][0] // self.clock_fs))
+        self.due_fs = following * self.clock_fs if following < NEVER else NEVER
         return freed
 
-    def _tick_channel(self, index: int, channel: DramChannel, clock: int) -> bool:
+    def _can_push(self, channel: DramChannel, index: int) -> bool:
+        """Whether something in front of a channel may join its queues at the next clock."""
         for lane in range(self.lanes):
             where = index * self.lanes + lane
-            if self.writes[where] or self.reads[where]:
-                self._push(channel, lane, where, clock)
-        channel.tick(clock)
-        freed = self._collect(channel)
-        following = channel.next_ck(clock)
-        for lane in range(self.lanes):
-            where = index * self.lanes + lane
-            if (self.writes[where] and channel.can_accept_write(lane)) or (
-                self._next_read(where) and channel.can_accept_read(lane)
-            ):
-                following = clock + 1
-        self.channel_due[index] = NEVER if following is None else following
-        return freed
+            if self.writes[where] and channel.can_accept_write(lane):
+                return True
+            if self._next_read(where) and channel.can_accept_read(lane):
+                return True
+        return False
 
     def _next_read(self, where: int) -> bool:
         """Whether the first read in front of a queue may go, as far as order with writes is concerned."""
         reads = self.reads[where]
         return bool(reads) and reads[0][3] not in self.unwritten[where]
 
-    def _push(self, channel: DramChannel, lane: int, where: int, clock: int) -> None:
-        """Fill the queues of a pseudo-channel."""
-        writes = self.writes[where]
-        unwritten = self.unwritten[where]
-        while writes and channel.can_accept_write(lane):
-            _, _, _, sector, _, kernel = writes.popleft()
-            channel.push_write(clock, lane, sector, None)
-            self.writes_outside[where] -= 1
-            unwritten[sector] -= 1
-            if not unwritten[sector]:
-                del unwritten[sector]
-            self.counts[kernel][C_DRAM_WRITES] += 1
-        reads = self.reads[where]
-        while self._next_read(where) and channel.can_accept_read(lane):
-            _, _, _, sector, fetch, kernel = reads.popleft()
-            channel.push_read(clock, lane, sector, fetch)
-            self.counts[kernel][C_DRAM_READS] += 1
+    def _push(self, channel: DramChannel, index: int, clock: int) -> None:
+        """Fill the queues of a channel."""
+        for lane in range(self.lanes):
+            where = index * self.lanes + lane
+            writes = self.writes[where]
+            while writes and channel.can_accept_write(lane):
+                _, _, _, sector, _, kernel = writes.popleft()
+                channel.push_write(clock, lane, sector, None)
+                self.waiting[index] -= 1
+                self.writes_outside[where] -= 1
+                unwritten = self.unwritten[where]
+                unwritten[sector] -= 1
+                if not unwritten[sector]:
+                    del unwritten[sector]
+                self.counts[kernel][C_DRAM_WRITES] += 1
+            reads = self.reads[where]
+            while reads and self._next_read(where) and channel.can_accept_read(lane):
+                _, _, _, sector, fetch, kernel = reads.popleft()
+                channel.push_read(clock, lane, sector, fetch)
+                self.waiting[index] -= 1
+                self.counts[kernel][C_DRAM_READS] += 1
 
     def _collect(self, channel: DramChannel) -> bool:
         """Send what has been read on its way back; whether a write left its queue."""

@@ -54,16 +54,13 @@ class MemoryPartition(Component):
         memory = self.memory
         if now_fs % period == 0:
             self._tick_l2(now_fs, now_fs // period)
-        memory_fs = memory.next_fs()
-        if memory_fs <= now_fs:
-            if memory.tick(now_fs // memory.clock_fs):
-                for part in self.slices:
-                    part.wake(now_fs // period + 1)
-            memory_fs = memory.next_fs()
+        if memory.due_fs <= now_fs and memory.tick(now_fs // memory.clock_fs):
+            for part in self.slices:
+                part.wake(now_fs // period + 1)
         cycle = memory.returned[0][0] if memory.returned else NEVER
         for part in self.slices:
             cycle = min(cycle, part.state.due)
-        return min(memory_fs, cycle * period) if cycle < NEVER else memory_fs
+        return min(memory.due_fs, cycle * period) if cycle < NEVER else memory.due_fs
 
     def _tick_l2(self, now_fs: int, cycle: int) -> None:
         inbox = self.inbox
