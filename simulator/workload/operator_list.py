@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hwmodels.errors import InputError, unknown
-from simulator.workload.graph import AttributeValue, Graph, Operator, Tensor, make_graph
+from simulator.workload.graph import AttributeValue, Graph, Operator, Tensor
+from simulator.workload.graph_check import make_graph
 
 KEYS = ("op", "name", "inputs", "output", "shape", "input_shapes", "attributes")
 PARAMETERS = 4

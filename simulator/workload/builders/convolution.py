@@ -10,13 +10,15 @@ from simulator.trace.schema import TensorInfo
 from simulator.workload.affine import Index
 from simulator.workload.builders.chain import (
     Stage,
-    apply,
     channel_parameters,
     load_others,
     other_pointers,
 )
+from simulator.workload.builders.chain_arithmetic import apply
 from simulator.workload.builders.geometry import COLUMNS, THREADS, Convolution, Tile, grid_for, tile_for
-from simulator.workload.builders.matrix import OUT_PITCH, Matrix, Matrix884, Matrix16816
+from simulator.workload.builders.matrix import OUT_PITCH, Matrix
+from simulator.workload.builders.matrix_884 import Matrix884
+from simulator.workload.builders.matrix_16816 import Matrix16816
 from simulator.workload.builders.staging import Staging
 from simulator.workload.emit import Emitter, Flag, Scalar
 from simulator.workload.ir import Kernel, Special

@@ -9,11 +9,11 @@ from hwmodels.errors import InputError
 from simulator.workload.builders.chain import (
     Parameters,
     Stage,
-    apply,
     channel_parameters,
     load_others,
     other_pointers,
 )
+from simulator.workload.builders.chain_arithmetic import apply
 from simulator.workload.emit import INDEX_LIMIT, Emitter, Flag, Scalar
 from simulator.workload.ir import Kernel, Part, Special
 from simulator.workload.layout import VECTOR_BYTES, Layout, dtype_of

@@ -4,7 +4,8 @@ import pytest
 
 from hwmodels.errors import InputError
 from simulator.workload import dataflow
-from simulator.workload.graph import MAX_ELEMENTS, Operator, Tensor, make_graph
+from simulator.workload.graph import MAX_ELEMENTS, Operator, Tensor
+from simulator.workload.graph_check import make_graph
 from simulator.workload.groups import groups_for
 from simulator.workload.operator_list import operator_list
 

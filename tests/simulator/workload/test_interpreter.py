@@ -1,5 +1,5 @@
-"""The interpreter itself: that it notices a missing barrier, a missing wait, a wrong address and a wrong guard, and
-that shuffles, atomics, matrix products and unwritten memory behave.
+"""The interpreter itself: that it notices a missing barrier, a missing wait, a wrong address and a wrong
+guard, and that shuffles, atomics, matrix products and unwritten memory behave.
 """
 
 from dataclasses import replace

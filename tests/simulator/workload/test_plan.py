@@ -1,5 +1,5 @@
-"""ResNet-50's parts on real cards: groups, registers in the usual ranges, bytes by closed forms, conflict-free shared
-tiles, and traces that the validator passes and the archive keeps.
+"""ResNet-50's parts on real cards: groups, registers in the usual ranges, bytes by closed forms,
+conflict-free shared tiles, and traces that the validator passes and the archive keeps.
 """
 
 import pytest
@@ -11,7 +11,8 @@ from simulator.trace.archive import load, save
 from simulator.trace.check import check
 from simulator.trace.expand import expand
 from simulator.trace.info import info
-from simulator.workload.graph import Operator, Tensor, make_graph
+from simulator.workload.graph import Operator, Tensor
+from simulator.workload.graph_check import make_graph
 from simulator.workload.onnx_import import import_onnx
 from simulator.workload.plan import kernels_for, plan_for
 from simulator.workload.target import AMPERE, Target

@@ -1,0 +1,112 @@
+"""Inner loop of 8 × 8 × 4 products by quad pairs with ordinary shared loads: V100. A product is four step
+instructions, each of which makes two accumulators a lane.
+"""
+
+from hwmodels.operations import Operation
+from simulator.workload.builders.geometry import DEPTH, PAIR_BYTES, Tile
+from simulator.workload.builders.matrix import OUT_PITCH, WARP_COLUMNS, FragmentAddresses, store_pair
+from simulator.workload.emit import Emitter, Scalar
+from simulator.workload.ir import Effect, Part
+
+
+class Matrix884:
+    """8 × 8 × 4 products of four quad pairs, arranged two by two into 16 × 16 × 4."""
+
+    def __init__(self, emitter: Emitter, tile: Tile, pixels: int, filters: int, result: int) -> None:
+        self.emitter = emitter
+        self.tile = tile
+        self.tensors = (pixels, filters, result)
+        self.addresses = FragmentAddresses(emitter)
+        self.row_steps = tile.warp_rows // 16
+        self.column_steps = WARP_COLUMNS // 16
+
+    def begin(self, thread: Scalar) -> None:
+        emitter = self.emitter
+        lane, row_half, column_half = self.addresses.split(thread)
+        odd = emitter.remainder(lane, 2)
+        high = emitter.divide(lane, 16)
+        halved = emitter.divide(lane, 2)
+        # Lanes 0–7 read eight neighbouring rows, so that their 16 bytes meet no bank twice.
+        self.row_place = self.addresses.sum(
+            [
+                (emitter.remainder(halved, 4), PAIR_BYTES),
+                (odd, 2 * DEPTH),
+                (high, 4 * PAIR_BYTES),
+                (row_half, self.tile.warp_rows // 2 * PAIR_BYTES),
+            ],
+            0,
+            "pixel fragment",
+        )
+        self.column_place = self.addresses.sum(
+            [
+                (emitter.remainder(halved, 2), PAIR_BYTES),
+                (odd, 2 * DEPTH),
+                (emitter.remainder(emitter.divide(lane, 8), 2), 2 * PAIR_BYTES),
+                (high, 4 * PAIR_BYTES),
+                (column_half, WARP_COLUMNS // 2 * PAIR_BYTES),
+            ],
+            self.tile.row_bytes,
+            "filter fragment",
+        )
+
+    def clear(self) -> None:
+        self.sums = [
+            [[self.emitter.constant(0, "accumulator", 2) for _ in range(4)] for _ in range(self.column_steps)]
+            for _ in range(self.row_steps)
+        ]
+
+    def multiply(self, stage: Scalar | None) -> None:
+        rows = self.addresses.moved(self.row_place, stage)
+        columns = self.addresses.moved(self.column_place, stage)
+        for chunk in range(DEPTH // 8):
+            left = self.fragments(rows, chunk, self.row_steps, self.tensors[0], "pixel fragment")
+            right = self.fragments(columns, chunk, self.column_steps, self.tensors[1], "filter fragment")
+            for half in range(2):
+                self.products(
+                    [quad.cut(2 * half, 2) for quad in left], [quad.cut(2 * half, 2) for quad in right]
+                )
+
+    def fragments(self, place: Scalar, chunk: int, steps: int, tensor: int, name: str) -> list[Part]:
+        """Eight halves of depth for each of the lane's rows."""
+        return [
+            self.emitter.load(place, 4, step * 8 * PAIR_BYTES + 16 * chunk, tensor=tensor, name=name)
+            for step in range(steps)
+        ]
+
+    def products(self, left: list[Part], right: list[Part]) -> None:
+        """All products of one depth of four."""
+        for row, first in enumerate(left):
+            for column, second in enumerate(right):
+                for step in range(4):
+                    total = self.sums[row][column][step]
+                    self.emitter.op(
+                        Operation.HMMA_884_F32,
+                        Effect.MATRIX_884,
+                        (total,),
+                        (first, second, total),
+                        (step,),
+                        dst_tensor=self.tensors[2],
+                        src_tensors=(self.tensors[0], self.tensors[1], -1),
+                    )
+
+    def deposit(self, thread: Scalar) -> None:
+        emitter = self.emitter
+        lane, row_half, column_half = self.addresses.split(thread)
+        place = self.addresses.sum(
+            [
+                (emitter.remainder(lane, 2), OUT_PITCH),
+                (emitter.remainder(emitter.divide(lane, 4), 2), 4 * OUT_PITCH),
+                (emitter.divide(lane, 16), 8 * OUT_PITCH),
+                (emitter.remainder(emitter.divide(lane, 2), 2), 4),
+                (emitter.remainder(emitter.divide(lane, 8), 2), 8),
+                (row_half, self.tile.warp_rows * OUT_PITCH),
+                (column_half, 2 * WARP_COLUMNS),
+            ],
+            0,
+            "output place",
+        )
+        for row in range(self.row_steps):
+            for column in range(self.column_steps):
+                for step in range(4):
+                    offset = (16 * row + 2 * (step % 2)) * OUT_PITCH + 32 * column + 16 * (step // 2)
+                    store_pair(emitter, place, offset, self.sums[row][column][step], self.tensors[2])
