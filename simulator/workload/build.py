@@ -123,9 +123,8 @@ class KernelMaker:
         """A sum of any number of operands, one addition for each beyond the first."""
         others = list(operator.inputs)
         others.remove(value)
-        if not others:
-            # A sum of one operand is a copy: adding nothing, as the maximum with minus infinity would be.
-            return []
+        # The value itself, if it stands twice, is added while its register still holds it.
+        others.sort(key=lambda other: other != value)
         found = []
         source = self.place(value)
         for index, other in enumerate(others):

@@ -50,7 +50,7 @@ class Effect(IntEnum):
     WAIT = auto()
     BARRIER = auto()
     SHUFFLE_XOR = auto()  # src0 of lane ^ n0
-    ATOMIC_ADD = auto()  # float add of src1 to memory, dst (if any) = the old value
+    ATOMIC_ADD = auto()  # float addition of src1 to memory, without a result
     BRANCH = auto()
     EXIT = auto()
     OPAQUE = auto()  # an unknown operator's work: takes time, computes nothing that can be checked

@@ -5,6 +5,7 @@ Element-wise means one output of the shape of one chained input, computed by pos
 parameters for inference batch normalisation). Broadcasting beyond channel parameters counts as neither.
 """
 
+from hwmodels.errors import InputError
 from simulator.workload.builders.geometry import Convolution
 from simulator.workload.graph import Graph, Operator
 from simulator.workload.layout import DTYPES
@@ -32,6 +33,8 @@ def refused_element_wise(graph: Graph, operator: Operator) -> str:
     if len(outputs) != 1:
         return f"{operator.kind} with {len(outputs)} outputs has no kernel program"
     result = graph.tensors[outputs[0]]
+    if not result.elements:
+        return f"{operator.kind} of an empty tensor has no kernel program"
     if result.dtype not in DTYPES:
         return f"{operator.kind} of {result.dtype} has no kernel program"
     if operator.kind == "BatchNormalization":
@@ -43,6 +46,10 @@ def refused_element_wise(graph: Graph, operator: Operator) -> str:
         if any(name in produced for name in operator.inputs[1:]):
             return "BatchNormalization with computed parameters has no kernel program"
         return ""
+    if operator.kind in ADDITIONS and len(operator.inputs) < 2:
+        return f"{operator.kind} of one operand has no kernel program"
+    if any(operator.inputs.count(name) > 2 for name in operator.inputs):
+        return f"{operator.kind} of one value three times has no kernel program"
     if any(graph.tensors[name].shape != result.shape for name in operator.inputs):
         return f"{operator.kind} that broadcasts has no kernel program"
     return ""
@@ -64,6 +71,11 @@ def convolution_of(graph: Graph, operator: Operator) -> tuple[Convolution | None
         return None, "Conv with dilated columns has no kernel program"
     if operator.inputs[1] in graph.producers():
         return None, "Conv with computed filters has no kernel program"
+    if not pixels.elements or not filters.elements:
+        return None, "Conv of an empty tensor has no kernel program"
+    if filters.shape[1] != pixels.shape[1]:
+        problem = f"filters of {filters.shape[1]} channels on an input of {pixels.shape[1]}"
+        raise InputError(operator.name, problem, "give both the same channels")
     window = (filters.shape[2], filters.shape[3])
     strides = operator.integers("strides", (1, 1))
     reach = (dilations[0] * (window[0] - 1) + 1, window[1])
@@ -80,6 +92,12 @@ def convolution_of(graph: Graph, operator: Operator) -> tuple[Convolution | None
         pads,
         dilations[0],
     )
+    result = next(graph.tensors[name].shape for name in operator.outputs if name)
+    if result != (batch, shape.filters, shape.out_height, shape.out_width):
+        right = [batch, shape.filters, shape.out_height, shape.out_width]
+        raise InputError(
+            operator.name, f"output shape {list(result)} is not that of the Conv", f"it is {right}"
+        )
     return shape, ""
 
 

@@ -19,7 +19,7 @@ def opaque_kernel(
     name: str, operator: str, inputs: tuple[TensorInfo, ...], outputs: tuple[TensorInfo, ...], reason: str
 ) -> Kernel:
     """A streaming kernel over whole tensors, a vector of 16 bytes a thread and tensor."""
-    most = max((info.bytes for info in (*inputs, *outputs)), default=VECTOR_BYTES)
+    most = max(VECTOR_BYTES, *(info.bytes for info in (*inputs, *outputs)))
     vectors = min(-(-most // VECTOR_BYTES), INDEX_LIMIT // VECTOR_BYTES)
     emitter = Emitter(name, (-(-vectors // THREADS), 1, 1), THREADS)
     with emitter.working_for(operator):

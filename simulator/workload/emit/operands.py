@@ -1,4 +1,4 @@
-"""Registers with a meaning: integers and addresses with their closed forms, predicates with their conditions."""
+"""Registers with a meaning: indices and addresses with closed forms, predicates with conditions."""
 
 from dataclasses import dataclass
 

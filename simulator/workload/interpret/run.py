@@ -80,7 +80,7 @@ class Warp(WarpMemory):
         shape = (self.block.blocks, 32)
         if op.effect is Effect.SPECIAL:
             variable = SPECIAL_VARIABLES[Special(int(op.numbers[0]))]
-            self.write(op.dst[0], [np.broadcast_to(self.values[variable], shape).astype(np.uint32)], mask)  # type: ignore[call-overload]
+            self.write(op.dst[0], [np.broadcast_to(self.values[variable], shape).astype(np.uint32)], mask)
         elif op.effect is Effect.CONSTANT:
             word = np.full(shape, int(op.numbers[0]) & GARBAGE, np.uint32)
             self.write(op.dst[0], [word] * op.dst[0].words, mask)

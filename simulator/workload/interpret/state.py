@@ -5,6 +5,7 @@ Registers are the physical ones. Everything starts as garbage, so that the use o
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,7 @@ class WarpState:
         self.local = np.full((*shape, block.local_bytes), 0xFF, np.uint8)
         self.open_group: list[tuple[Addresses, int, Words]] = []
         self.groups: list[list[tuple[Addresses, int, Words]]] = []
-        self.values: list[object] = [0] * VARIABLES
+        self.values: list[Any] = [0] * VARIABLES
         for name, value in block.index.items():
             self.values[name] = value
         lane = np.arange(32)[None, :]

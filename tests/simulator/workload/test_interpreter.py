@@ -78,7 +78,7 @@ def test_every_barrier_and_wait_is_needed(target, operation):
         broken = replace(kernel, body=body)
         results = [outcome(place, broken, reverse) for reverse in (False, True)]
         needed += any(not np.array_equal(result, truth) for result in results)
-    # The wait before the epilogue keeps late zeros out of its tile, which a copy that lands only at waits never shows.
+    # The wait before the epilogue keeps late zeros out of its tile, but here copies land only at waits.
     assert needed == count - (operation is Operation.ASYNC_WAIT and target.async_copy)
 
 

@@ -92,7 +92,7 @@ def tiny_convolution(filters=72, window=1, channels=40):
 
 @pytest.mark.parametrize("card", CARDS[:2])
 def test_convolution_bytes_follow_the_tiles(card):
-    """Pixels are read once a column tile, filters once a row tile, tails never; the result is written once."""
+    """Pixels are read once a column tile, filters once a row tile, tails never; results are written once."""
     (trace,) = kernels_for(tiny_convolution(), "none", Gpu.from_card(card))
     moved = {"read": 0, "written": 0}
     for step in expand(trace):
