@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from simulator.machine.messages import Packet
 from simulator.machine.order import NEVER
 
+SECTOR_BYTES = 32
+
 FREE = -1
 """Tag of an empty way."""
 

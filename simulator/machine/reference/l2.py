@@ -7,53 +7,41 @@ is tried, so neither class waits for the other. Data takes the port at `slice_by
 request from the other partition, whose slice has spent its own latency, the look-up at home is part of the
 crossing: a far hit takes exactly two crossings more than a near one. When a home line is evicted the home
 forgets that the other partition had a copy; that copy may then be stale, which costs a few cycles of error
-and no more.
+and no more. The operations are in `l2_reads.py`, `l2_writes.py`, `l2_atomics.py`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hwmodels.slice_hash import home_of
-from simulator.machine.messages import ATOMIC, LINK_INVALIDATE, READ, REDUCE, SLICE_CREDIT, WRITE, Packet
+from simulator.machine.messages import ATOMIC, READ, REDUCE, SLICE_CREDIT, WRITE, Packet
 from simulator.machine.order import NEVER
+from simulator.machine.reference.l2_atomics import atomic
 from simulator.machine.reference.l2_misses import Misses
 from simulator.machine.reference.l2_output import Output
+from simulator.machine.reference.l2_reads import read
 from simulator.machine.reference.l2_tags import Tags
+from simulator.machine.reference.l2_writes import write
 from simulator.machine.reference.meter import QueueMeter
 from simulator.machine.state_l2 import (
-    ATOMIC_UNIT,
     FREE,
-    MSHR_ENTRY,
-    MSHR_MERGE,
     NOTHING,
     OUTPUT,
+    SECTOR_BYTES,
     STALL_TEXTS,
-    WAY,
-    WRITE_PLACE,
     InputQueue,
-    Waiter,
     make_slice,
 )
-from simulator.statistics.phases import CROSSBAR_REQUEST, L2_QUEUE, PARTITION_LINK
+from simulator.statistics.phases import CROSSBAR_REQUEST, PARTITION_LINK
 from simulator.statistics.schema import INDEX
 
 if TYPE_CHECKING:
     from simulator.machine.reference.partition import MemoryPartition
 
-C_READ = INDEX["l2_read_requests"]
-C_LINK_READ = INDEX["link_read_requests"]
-C_ATOMIC = INDEX["l2_atomic_requests"]
-"""Requests; sectors, hits, misses and merges follow each."""
-C_WRITE_REQUESTS = INDEX["l2_write_requests"]
-C_WRITE_SECTORS = INDEX["l2_write_sectors"]
-C_WRITE_BYTES = INDEX["l2_write_bytes"]
-C_WRITEBACKS = INDEX["l2_writeback_sectors"]
-C_INVALIDATIONS = INDEX["link_invalidations"]
 C_DIRTY_LEFT = INDEX["l2_dirty_left"]
 
-SECTOR_BYTES = 32
-BITS = [mask.bit_count() for mask in range(16)]
+SERVE = {READ: read, WRITE: write, ATOMIC: atomic, REDUCE: atomic}
+"""By operation: do the look-up of a head unless something lacks; the cause in its queue then says what."""
 
 
 class Slice:
@@ -145,7 +133,8 @@ class Slice:
         for queue in (first, second):
             if queue.items and queue.wake <= cycle:
                 queue.wake = NEVER
-                if self._serve(queue, queue.items[0][1], cycle, now_fs):
+                packet = queue.items[0][1]
+                if SERVE[packet.operation](self, queue, packet, cycle, now_fs):
                     self._take(queue, now_fs)
                     return
 
@@ -161,182 +150,9 @@ class Slice:
         delay = partition.links.slice_to_crossbar_fs
         partition.send(partition.crossbar, now_fs, delay, SLICE_CREDIT, (self.ident, 1))
 
-    def _serve(self, queue: InputQueue, packet: Packet, cycle: int, now_fs: int) -> bool:
-        """Do the look-up of a head unless something lacks; `queue.cause` then says what."""
-        if packet.operation == READ:
-            return self._read(queue, packet, cycle, now_fs)
-        if packet.operation == WRITE:
-            return self._write(queue, packet, cycle, now_fs)
-        return self._atomic(queue, packet, cycle, now_fs)
+    # -- for the operations --------------------------------------------------------------------------------
 
-    # -- operations ----------------------------------------------------------------------------------------
-
-    def _read(self, queue: InputQueue, packet: Packet, cycle: int, now_fs: int) -> bool:
-        state = self.state
-        crosses = queue is state.crossings
-        if not crosses and self.output.full:
-            queue.cause = OUTPUT
-            return False
-        line = packet.line
-        wanted = packet.sectors
-        slot = state.slot_of.get(line, FREE)
-        hits = wanted & state.valid[slot] if slot != FREE else 0
-        entry = state.misses.get(line)
-        merges = wanted & ~hits & entry.pending if entry is not None else 0
-        missing = wanted & ~hits & ~merges
-        if missing or merges:
-            if entry is not None:
-                if entry.requests >= self.misses.merges:
-                    queue.cause = MSHR_MERGE
-                    return False
-            else:
-                partitions = self.partition.gpu.l2.partitions
-                far = partitions > 1 and home_of(line, self.partition.gpu.l2.slices, partitions) != self.ident
-                if state.entries[far] >= self.misses.limit:
-                    queue.cause = MSHR_ENTRY
-                    return False
-                if slot == FREE:
-                    slot = self.tags.victim(line)
-                    if slot != FREE and not self._evict(queue, slot, line, now_fs):
-                        return False
-                entry = self.misses.open(line, slot, far, now_fs)
-            entry.requests += 1
-        if slot != FREE:
-            self.tags.touch(slot)
-            if crosses:
-                state.copied[slot] |= wanted
-        self._count(C_LINK_READ if crosses else C_READ, packet.kernel, wanted, hits, missing, merges)
-        state.port_free = cycle + max(1, -(-BITS[hits] * SECTOR_BYTES // self.port_bytes))
-        packet.mark(PARTITION_LINK if crosses else L2_QUEUE, now_fs)
-        ready = cycle if crosses else cycle + self.access_cycles
-        for group in self.groups:
-            part = wanted & group
-            if part:
-                reply = self._reply(packet, part, SECTOR_BYTES * BITS[part])
-                if part & ~hits and entry is not None:
-                    entry.waiters.append(Waiter(reply, part & ~hits, part & missing, ready, crosses))
-                else:
-                    self.output.leave(reply, ready, crosses)
-        if missing and entry is not None:
-            self.misses.request(entry, packet, missing, now_fs, crosses)
-        return True
-
-    def _write(self, queue: InputQueue, packet: Packet, cycle: int, now_fs: int) -> bool:
-        state = self.state
-        slot = self._own_slot(queue, packet.line, now_fs)
-        if slot == FREE:
-            return False
-        self.tags.touch(slot)
-        state.valid[slot] |= packet.full
-        state.dirty[slot] |= packet.sectors
-        state.owner[slot] = packet.kernel
-        self._invalidate_copy(packet, slot, now_fs)
-        counts = self.partition.counts[packet.kernel]
-        counts[C_WRITE_REQUESTS] += 1
-        counts[C_WRITE_SECTORS] += BITS[packet.sectors]
-        counts[C_WRITE_BYTES] += packet.payload_bytes
-        state.port_free = cycle + max(1, -(-packet.payload_bytes // self.port_bytes))
-        packet.mark(L2_QUEUE, now_fs)
-        self.output.acknowledge(packet, cycle + self.access_cycles, now_fs)
-        return True
-
-    def _atomic(self, queue: InputQueue, packet: Packet, cycle: int, now_fs: int) -> bool:
-        state = self.state
-        if state.atomic_tenths > 10 * cycle:
-            queue.cause = ATOMIC_UNIT
-            queue.wake = -(-state.atomic_tenths // 10)
-            return False
-        if packet.operation == ATOMIC and self.output.full:
-            queue.cause = OUTPUT
-            return False
-        line = packet.line
-        entry = state.misses.get(line)
-        held = state.slot_of.get(line, FREE)
-        hits = packet.sectors & state.valid[held] if held != FREE else 0
-        merges = packet.sectors & ~hits & entry.pending if entry is not None else 0
-        missing = packet.sectors & ~hits & ~merges
-        if missing or merges:
-            if entry is not None and entry.requests >= self.misses.merges:
-                queue.cause = MSHR_MERGE
-                return False
-            if entry is None and state.entries[0] >= self.misses.limit:
-                queue.cause = MSHR_ENTRY
-                return False
-        slot = self._own_slot(queue, line, now_fs)
-        if slot == FREE:
-            return False
-        if missing or merges:
-            if entry is None:
-                entry = self.misses.open(line, slot, False, now_fs)
-            elif entry.slot == FREE:
-                entry.slot = slot
-                self.tags.pin(slot)
-            entry.requests += 1
-        self.tags.touch(slot)
-        self._invalidate_copy(packet, slot, now_fs)
-        self._count(C_ATOMIC, packet.kernel, packet.sectors, hits, missing, merges)
-        # The unit keeps its fraction of a cycle while requests follow each other without a gap.
-        start = state.atomic_tenths if 10 * cycle - state.atomic_tenths < 10 else 10 * cycle
-        state.atomic_tenths = start + self.atomic_tenths
-        state.port_free = cycle + max(1, -(-packet.payload_bytes // self.port_bytes))
-        packet.mark(L2_QUEUE, now_fs)
-        reply = packet if packet.operation == REDUCE else self._reply(packet, packet.sectors, SECTOR_BYTES)
-        ready = cycle + self.access_cycles
-        if entry is not None and (missing or merges):
-            entry.waiters.append(Waiter(reply, missing | merges, missing, ready, False))
-            if missing:
-                self.misses.request(entry, packet, missing, now_fs, False)
-            return True
-        state.dirty[slot] |= packet.sectors
-        state.owner[slot] = packet.kernel
-        if packet.operation == REDUCE:
-            self.output.acknowledge(reply, ready, now_fs)
-        else:
-            self.output.leave(reply, ready, False)
-        return True
-
-    # -- their parts ---------------------------------------------------------------------------------------
-
-    def _own_slot(self, queue: InputQueue, line: int, now_fs: int) -> int:
-        """The slot of a line that will be dirty, made if need be; FREE when that must wait."""
-        slot = self.state.slot_of.get(line, FREE)
-        if slot == FREE:
-            slot = self.tags.victim(line)
-            if slot == FREE:
-                queue.cause = WAY
-            elif not self._evict(queue, slot, line, now_fs):
-                slot = FREE
-        return slot
-
-    def _evict(self, queue: InputQueue, slot: int, line: int, now_fs: int) -> bool:
-        """Give a slot to a line, writing back what it holds; False when DRAM has no places for that."""
-        state = self.state
-        dirty = state.dirty[slot]
-        if dirty:
-            old = state.line_of[slot]
-            if not self.partition.memory.has_write_places(self.index, old, dirty):
-                queue.cause = WRITE_PLACE
-                return False
-            kernel = state.owner[slot]
-            self.partition.counts[kernel][C_WRITEBACKS] += BITS[dirty]
-            self.partition.memory.write_back(self.index, old, dirty, kernel, now_fs)
-        self.tags.replace(slot, line)
-        return True
-
-    def _invalidate_copy(self, packet: Packet, slot: int, now_fs: int) -> None:
-        """Tell the other partition's slice to drop what it may have copied."""
-        stale = self.state.copied[slot] & packet.sectors
-        if not stale:
-            return
-        self.state.copied[slot] &= ~stale
-        partition = self.partition
-        partition.counts[packet.kernel][C_INVALIDATIONS] += 1
-        order = self._reply(packet, stale, 0)
-        share = partition.routing.share
-        order.near = self.ident + share if self.ident < share else self.ident - share
-        partition.send(partition.crossbar, now_fs, partition.links.crossing_in_fs, LINK_INVALIDATE, order)
-
-    def _reply(self, packet: Packet, sectors: int, payload_bytes: int) -> Packet:
+    def reply(self, packet: Packet, sectors: int, payload_bytes: int) -> Packet:
         """A packet that answers (a part of) a request, with a copy of its latency record."""
         return Packet(
             packet.operation,
@@ -354,13 +170,13 @@ class Slice:
             packet.phases.copy(),
         )
 
-    def _count(self, first: int, kernel: int, wanted: int, hits: int, missing: int, merges: int) -> None:
+    def count(self, first: int, kernel: int, wanted: int, hits: int, missing: int, merges: int) -> None:
         counts = self.partition.counts[kernel]
         counts[first] += 1
-        counts[first + 1] += BITS[wanted]
-        counts[first + 2] += BITS[hits]
-        counts[first + 3] += BITS[missing]
-        counts[first + 4] += BITS[merges]
+        counts[first + 1] += wanted.bit_count()
+        counts[first + 2] += hits.bit_count()
+        counts[first + 3] += missing.bit_count()
+        counts[first + 4] += merges.bit_count()
 
     # -- the end -------------------------------------------------------------------------------------------
 
@@ -369,7 +185,7 @@ class Slice:
         state = self.state
         for slot, dirty in enumerate(state.dirty):
             if dirty:
-                self.partition.counts[state.owner[slot]][C_DIRTY_LEFT] += BITS[dirty]
+                self.partition.counts[state.owner[slot]][C_DIRTY_LEFT] += dirty.bit_count()
 
     def waits_for(self) -> list[str]:
         """Unfinished work, and what it waits for."""
