@@ -76,12 +76,18 @@ class Issue:
         if inst.operand_cycles > 1:
             sub_core.dispatch_free = cycle + inst.operand_cycles
             counts[C_CONFLICT] += inst.operand_cycles - 1
+        # The pipeline keeps its fraction of a cycle while instructions follow each other without a gap.
+        free = sub_core.pipe_free_tenths
+        start = free[inst.pipeline]
+        if 10 * cycle - start >= 10:
+            start = 10 * cycle
+        free[inst.pipeline] = start + inst.interval_tenths
         if inst.consumes:
             self._consume(warp, inst, counts)
         kind = inst.kind
         again = True
         if kind in (MATH, SPECIAL):
-            self._compute(sub_core, warp, inst, cycle)
+            self._compute(warp, inst, cycle)
         elif kind in (LG, MIO):
             if mask:
                 self._memory(warp, inst, mask, cycle)
@@ -105,9 +111,7 @@ class Issue:
             sm.barriers.arrive(warp, inst.count, cycle)
         return again
 
-    def _compute(self, sub_core: SubCore, warp: Warp, inst: Decoded, cycle: int) -> None:
-        free = sub_core.pipe_free_tenths
-        free[inst.pipeline] = max(free[inst.pipeline], 10 * cycle) + inst.interval_tenths
+    def _compute(self, warp: Warp, inst: Decoded, cycle: int) -> None:
         done = cycle + inst.latency + inst.operand_cycles - 1
         ready = warp.ready
         for register in inst.dst:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hwmodels.operations import Pipeline
-from simulator.machine.program import COPY_WAIT, LG, MATH, MIO, SPECIAL, Decoded
+from simulator.machine.program import COPY_WAIT, LG, MIO, Decoded
 from simulator.machine.state import LONG_PENDING, SHORT_PENDING, Warp
 from simulator.statistics.phases import (
     BRANCH_RESOLVING,
@@ -110,10 +110,9 @@ class SubCore:
                 groups.popleft()
             if len(groups) > inst.count:
                 return LONG_SCOREBOARD, UNKNOWN
-        elif kind in (MATH, SPECIAL):
-            free = self.pipe_free_tenths[inst.pipeline]
-            if free > cycle * 10:
-                return MATH_PIPE_THROTTLE, -(-free // 10)
+        free = self.pipe_free_tenths[inst.pipeline]
+        if free > cycle * 10:
+            return MATH_PIPE_THROTTLE, -(-free // 10)
         if self.dispatch_free > cycle:
             return DISPATCH_STALL, self.dispatch_free
         return ELIGIBLE, UNKNOWN
