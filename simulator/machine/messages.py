@@ -17,7 +17,9 @@ REPLY = 1  # Packet: slice → crossbar → SM
 ACK = 2  # Packet: the acknowledgement of a store or reduction, which takes no port time
 SM_CREDIT = 3  # int: packets that left the request network of this SM
 SLICE_CREDIT = 4  # (slice, count): places freed in a slice's input queue (slice → crossbar)
-REPLY_CREDIT = 5  # (slice, count): places freed in a slice's reply FIFO (crossbar → slice)
+REPLY_CREDIT = (
+    5  # (slice, whether the replies crossed partitions, count): freed places of a slice's reply FIFO
+)
 LINK_REQUEST = 6  # Packet: near slice → crossbar → home slice over the partition link
 LINK_REPLY = 7  # Packet: home slice → crossbar → near slice over the partition link
 LINK_INVALIDATE = 8  # Packet: home slice → crossbar → near slice: drop a stale copy

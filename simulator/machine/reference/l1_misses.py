@@ -48,9 +48,8 @@ class L1Misses:
         hits = part.sectors & entry.valid if entry else 0
         merges = part.sectors & entry.pending & ~hits if entry else 0
         misses = part.sectors & ~(hits | merges)
-        tokens = (
-            [t for t in self.by_line.get(part.line, ()) if self.mshrs[t].sectors & merges] if merges else []
-        )
+        bringing = self.by_line.get(part.line, ()) if merges else ()
+        tokens = [token for token in bringing if self.mshrs[token].sectors & merges]
         if any(len(self.mshrs[token].waiters) >= self.merges for token in tokens):
             return False
         if misses:
