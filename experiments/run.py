@@ -1,14 +1,14 @@
 """One experiment: every variant of the workload on every card of a config, replayed and put into a folder.
 
-Cards and variants run one after the other; a limit of seconds is for all of them together, and what it cuts
-short is marked partial, what it never reached is left out and said. Nothing is printed here: a caller
-passes a function that hears about progress.
+Cards and variants run side by side. A limit of seconds is for all of them together: what it cuts short is
+marked partial, what it never reached is left out and said. Nothing is printed here: a caller passes a
+function that hears about progress.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any
 from experiments import folder as folders
 from experiments.config import Config
 from experiments.summary import summary_of
-from experiments.workload import Variant, description, make_variant, variant_names
+from experiments.workers import default_workers, run_all
+from experiments.workload import description, make_variant, variant_names
 from hwmodels.errors import InputError
 
 if TYPE_CHECKING:
     from hwmodels import Gpu
     from simulator.statistics.result import Result
 
-Report = Callable[[str, float], None]
-"""Called with (what is running, share of the whole command that is done)."""
+Report = Callable[[float, int], None]
+"""Called now and then with (share of the work that is done, SM cycles replayed)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,44 +69,71 @@ def cards_of(config: Config) -> list[Gpu]:
     return gpus
 
 
-def run(config: Config, limits: Limits | None = None, report: Report | None = None) -> Outcome:
-    """Replay everything that the config asks for, in its order."""
-    limits, started = limits or Limits(), time.monotonic()
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One replay, as a worker process gets it: everything else follows from the config."""
+
+    config: Config
+    card: int
+    variant: str
+    limits: Limits
+    started: float
+    """`time.time()` at the start of the whole command: the limit of seconds counts from there."""
+
+
+def run(
+    config: Config, limits: Limits | None = None, report: Report | None = None, workers: int | None = None
+) -> Outcome:
+    """Replay everything that the config asks for; results stand in its order whichever ends first."""
+    limits, started = limits or Limits(), time.time()
     gpus, names = cards_of(config), variant_names(config)
-    outcome = Outcome(config=config.nested(), cards={gpu.name: gpu.dump() for gpu in gpus})
+    outcome = Outcome(config=config.nested(), cards={gpu.name: _card_file(gpu) for gpu in gpus})
     # Every variant's kernels are made first: a bad workload is found before the first long replay.
-    planned = [(gpu, make_variant(config, name, gpu)) for gpu in gpus for name in names]
+    notes = [note for gpu in gpus for name in names for note in make_variant(config, name, gpu).notes]
     for gpu in gpus:
         outcome.replayed += description(config, gpu)
-    outcome.replayed += dict.fromkeys(note for _, variant in planned for note in variant.notes)
-    for place, (gpu, variant) in enumerate(planned):
-        left = None if limits.seconds is None else limits.seconds - (time.monotonic() - started)
-        if left is not None and left <= 0:
-            outcome.replayed.append(f"Not reached within {limits.seconds} s: {gpu.name}, {variant.name}.")
-            continue
-        budget = Limits(limits.cycles, left)
-        share = (place / len(planned), 1 / len(planned))
-        outcome.results.append(replay_variant(config, gpu, variant, budget, report, share))
+    outcome.replayed += dict.fromkeys(notes)
+    jobs = [Job(config, card, name, limits, started) for card in range(len(gpus)) for name in names]
+    processes = workers or default_workers(len(jobs))
+    results = _one_by_one(jobs, report) if processes == 1 else run_all(replay_job, jobs, processes, report)
+    for job, result in zip(jobs, results, strict=True):
+        if result is None:
+            missed = f"{gpus[job.card].name}, {job.variant}"
+            outcome.replayed.append(f"Not reached within {limits.seconds} s: {missed}.")
+        else:
+            outcome.results.append(result)
     if not outcome.results:
         raise InputError("--max-seconds", f"{limits.seconds} s passed before any replay began", "give more")
     return outcome
 
 
-def replay_variant(
-    config: Config,
-    gpu: Gpu,
-    variant: Variant,
-    limits: Limits,
-    report: Report | None = None,
-    share: tuple[float, float] = (0.0, 1.0),
-) -> Result:
-    """Replay one variant on one card. `share`: how far the command is by then, and its part of the whole."""
+def _card_file(gpu: Gpu) -> dict[str, Any]:
+    """The numbers of a card as they were replayed; a slice is written as the card that it is, already cut."""
+    return {key: value for key, value in gpu.dump().items() if key != "scale"}
+
+
+def _one_by_one(jobs: Sequence[Job], report: Report | None) -> list[Result | None]:
+    results = []
+    for place, job in enumerate(jobs):
+
+        def progress(share: float, cycle: int, before: int = place) -> None:
+            if report is not None:
+                report((before + share) / len(jobs), cycle)
+
+        results.append(replay_job(job, progress))
+    return results
+
+
+def replay_job(job: Job, progress: Report) -> Result | None:
+    """Replay one variant on one card; None when the limit of seconds was over before it began."""
     from simulator import replay
 
-    def progress(done: float, cycle: int) -> None:
-        if report is not None:
-            report(f"{gpu.name}, {variant.name}: SM cycle {cycle:,}", share[0] + share[1] * done)
-
+    config, limits = job.config, job.limits
+    left = None if limits.seconds is None else limits.seconds - (time.time() - job.started)
+    if left is not None and left <= 0:
+        return None
+    gpu = cards_of(config)[job.card]
+    variant = make_variant(config, job.variant, gpu)
     return replay(
         variant.kernels,
         gpu,
@@ -114,7 +142,7 @@ def replay_variant(
         interval_cycles=config["intervals.cycles"],
         l2_state=config["workload.l2_state"],
         max_cycles=limits.cycles,
-        max_seconds=limits.seconds,
+        max_seconds=left,
         progress=progress,
         variant=variant.name,
     )

@@ -46,7 +46,9 @@ def make_variant(config: Config, name: str, gpu: Gpu) -> Variant:
     if config.source in {"onnx", "operators"}:
         return _fused(config, name, gpu)
     if config.source == "traces":
-        kernels = [kernel for path in config["workload.traces"] for kernel in load_traces(path)]
+        from simulator.trace.sources import traces_from
+
+        kernels = [kernel for text in config["workload.traces"] for kernel in traces_from(text)]
     else:
         kernels = [kernel for spec in config["workload.kernels"] for kernel in _named(spec, config.place)]
     return Variant(name, tuple(kernels))
@@ -75,17 +77,6 @@ def _graph(config: Config) -> Graph:
     from simulator.workload.operator_list import operator_list
 
     return operator_list(config["workload.operators"], batch, dtype)
-
-
-def load_traces(text: str) -> list[KernelTrace]:
-    """The kernels that a TRACE names: a file, or a shipped kernel with its parameters."""
-    if text.startswith("kernel:"):
-        from simulator.trace.kernels import from_spec
-
-        return list(from_spec(text))
-    from simulator.trace import load
-
-    return list(load(text))
 
 
 def description(config: Config, gpu: Gpu) -> list[str]:

@@ -33,7 +33,11 @@ def finish(args: argparse.Namespace, config: "Config", folder: Path | None) -> i
     if config["sweep"]:
         say("note: the config's sweep is left to `stallscope sweep`; this replays the point outside it")
     with Progress(args.command) as progress:
-        outcome = run(config, Limits(args.max_cycles, args.max_seconds), progress.update)
+
+        def report(share: float, cycle: int) -> None:
+            progress.update(f"SM cycle {cycle:,}", share)
+
+        outcome = run(config, Limits(args.max_cycles, args.max_seconds), report, getattr(args, "workers", 1))
     if folder is not None:
         from experiments.plots.pictures import draw_all
 
@@ -74,6 +78,20 @@ def _print_some(before: str, texts: Sequence[str]) -> None:
 
 def _cycles(text: str) -> int:
     return int(_positive(text, "--max-cycles", "a whole number of SM cycles", whole=True))
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """How many replays run side by side."""
+    parser.add_argument(
+        "--workers",
+        type=_workers,
+        metavar="N",
+        help="processes that replay side by side (default: one a core)",
+    )
+
+
+def _workers(text: str) -> int:
+    return int(_positive(text, "--workers", "a whole number of processes", whole=True))
 
 
 def _seconds(text: str) -> float:

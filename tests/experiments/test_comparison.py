@@ -31,8 +31,8 @@ def test_the_sentence_holds_time_launches_bytes_stall_and_registers() -> None:
     assert reason == (
         "vertical takes 22.0 µs, none 36.0 µs (1.64×): 1 launches instead of 3, 10.0 µs less in kernels and "
         "4.0 µs less in launch gaps; DRAM traffic went from 8.00 to 4.00 MB; of the stalls long_scoreboard "
-        "fell most, by 75 % of its warp-cycles; at most 128 registers a thread against 96, achieved occupancy "
-        "20 % against 25 %"
+        "fell most, by 75 % of its warp-cycles; at most 128 registers a thread against 96, achieved "
+        "occupancy 20 % against 25 %"
     )
 
 
