@@ -40,6 +40,20 @@ class KernelMaker:
             if convolution_of(graph, operator)[0] is not None
         }
 
+        self.place_all()
+
+    def place_all(self) -> None:
+        """Places in the graph's order, so that a tensor lies at the same address under every strategy."""
+        for operator in self.graph.operators:
+            keeps = len(operator.inputs)
+            if convolution_of(self.graph, operator)[0] is not None:
+                keeps = 2
+            elif operator.kind == "BatchNormalization" and chained_input(self.graph, operator) is not None:
+                keeps = 1
+            for name in (*operator.inputs[:keeps], *operator.outputs):
+                if name:
+                    self.place(name)
+
     def kernel(self, group: Group) -> Kernel:
         """The program of a group."""
         first, rest = group.operators[0], group.operators[1:]

@@ -50,8 +50,10 @@ def chain_from(graph: Graph, first: Operator, written: set[str]) -> Group:
     while True:
         value = next(output for output in members[-1].outputs if output)
         readers = consumers.get(value, [])
-        if graph.tensors[value].kind == "output" or len(readers) != 1:
-            return Group(tuple(members), f"{value} has {len(readers)} readers here and may be needed outside")
+        if graph.tensors[value].kind == "output":
+            return Group(tuple(members), f"{value} leaves this part of the graph")
+        if len(readers) != 1:
+            return Group(tuple(members), f"{value} has {len(readers)} readers")
         following = readers[0]
         if chained_input(graph, following, value) != value:
             return Group(tuple(members), f"{following.kind} is not element-wise in {value}")

@@ -5,7 +5,9 @@ tails, epilogues, both tensor-core shapes, capped registers.
 import numpy as np
 import pytest
 
+from hwmodels.errors import InputError
 from hwmodels.operations import Operation
+from simulator.workload.builders import geometry
 from simulator.workload.builders.chain import Stage
 from simulator.workload.builders.convolution import convolution_kernel
 from simulator.workload.builders.geometry import COLUMNS, DEPTH, Convolution, Tile
@@ -91,6 +93,26 @@ def test_convolution_gives_true_values(run_kernels, name, target, rows, fused, c
         assert allocation.registers_per_thread <= cap
     else:
         assert allocation.spill_bytes_per_thread == 0
+
+
+def test_too_many_pixel_tiles_for_y_go_to_x(run_kernels, monkeypatch):
+    monkeypatch.setattr(geometry, "MAX_GRID_Y", 1)
+    shape = SHAPES["pointwise whole"]
+    place, x, w, y, stages = setting(shape, True)
+    kernel = convolution_kernel("conv", "n0", shape, x, w, y, stages, AMPERE, Tile(64))
+    assert kernel.grid == (2, 1, 1)
+    values = inputs(shape)
+    (got,), _ = run_kernels([kernel], place, values, ["out"])
+    scale, shift = (values[n].reshape(1, -1, 1, 1).astype(np.float64) for n in ("scale", "shift"))
+    expected = direct(shape, values["x"], values["w"]) * scale + shift + values["other"]
+    np.testing.assert_allclose(got, np.maximum(expected, 0), rtol=4e-3, atol=1e-2)
+
+
+def test_windows_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match="window larger"):
+        Convolution(1, 8, 2, 2, 8, (3, 3))
+    with pytest.raises(InputError, match="32-bit indices"):
+        Convolution(1 << 20, 64, 224, 224, 64, (1, 1))
 
 
 @pytest.mark.parametrize("target", [AMPERE, VOLTA], ids=["ampere", "volta"])

@@ -65,6 +65,15 @@ def test_tensors_keep_their_place_from_kernel_to_kernel(resnet):
     assert {"r0", "r1", "r2", "r1.scale", "r1.shift"} <= set(places)
 
 
+def test_tensors_keep_their_place_from_strategy_to_strategy(resnet):
+    part, gpu = resnet.subgraph("n10", "n15"), Gpu.from_card("a100-sxm-40gb")
+    unfused, fused = (
+        {tensor.name: tensor for trace in kernels_for(part, strategy, gpu) for tensor in trace.tensors}
+        for strategy in ("none", "vertical")
+    )
+    assert unfused == fused
+
+
 def test_element_wise_kernels_move_each_tensor_once(resnet):
     part = resnet.subgraph("n14", "n15")
     for trace in kernels_for(part, "none", Gpu.from_card("a100-sxm-40gb")):
