@@ -31,6 +31,8 @@ class LinkDelays:
     crossing_cycles: int
     reply_credits: int
     """The reply FIFO and what the link to it and the credits on their way back hold at full rate."""
+    crossed_credits: int
+    """The same for replies to SMs of the other partition, which are under way longer by a crossing."""
 
 
 def link_delays(gpu: Gpu) -> LinkDelays:
@@ -58,6 +60,7 @@ def link_delays(gpu: Gpu) -> LinkDelays:
         crossing_out_fs=(crossing - crossing // 2) * period,
         crossing_cycles=crossing,
         reply_credits=crossbar.reply_fifo_packets + 2 * (reply // 2),
+        crossed_credits=crossbar.reply_fifo_packets + 2 * (reply // 2) + crossing if crossing else 0,
     )
 
 

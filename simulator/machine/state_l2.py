@@ -107,7 +107,8 @@ class SliceState:
 
     sets: int
     ways: int
-    reply_credits: int
+    reply_credits: list[int]
+    """Places in the crossbar for replies within the partition, and for those that cross to the other one."""
     line_of: list[int]
     valid: list[int]
     """Sectors that can be read."""
@@ -145,7 +146,7 @@ class SliceState:
     """Next cycle with anything to do."""
 
 
-def make_slice(sets: int, ways: int, reply_credits: int) -> SliceState:
+def make_slice(sets: int, ways: int, reply_credits: list[int]) -> SliceState:
     """An empty slice."""
     slots = sets * ways
     return SliceState(

@@ -52,7 +52,7 @@ class Crossbar(Component):
         self.links = link_delays(gpu)
         self.routing = Routing(gpu)
         self.requests = RequestNetwork(gpu, self.routing)
-        self.replies = ReplyNetwork(gpu, self.links.reply_credits)
+        self.replies = ReplyNetwork(gpu, self.links.reply_credits + self.links.crossed_credits)
         self.crossing = PartitionLink(gpu)
         self.sms: list[Component] = []
         self.slice_owners: list[Component] = []
@@ -142,7 +142,8 @@ class Crossbar(Component):
         for packet in self.replies.arbitrate(cycle, now_fs):
             self.send(self.sms[packet.sm], now_fs, links.crossbar_to_sm_fs, REPLY, packet)
             owner = self.slice_owners[packet.slice]
-            self.send(owner, now_fs, links.slice_to_crossbar_fs, REPLY_CREDIT, (packet.slice, 1))
+            credit = (packet.slice, self.routing.crosses(packet.sm, packet.slice), 1)
+            self.send(owner, now_fs, links.slice_to_crossbar_fs, REPLY_CREDIT, credit)
 
     def waits_for(self) -> list[str]:
         """Packets that stand in the crossbar, and the resource that each queue waits for."""

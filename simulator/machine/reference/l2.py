@@ -53,7 +53,9 @@ class Slice:
         self.index = index
         self.ident = ident
         sets = gpu.l2.size_kib * 1024 // (gpu.l2.slices * gpu.line_bytes * gpu.l2.ways)
-        self.state = make_slice(sets, gpu.l2.ways, partition.links.reply_credits)
+        self.state = make_slice(
+            sets, gpu.l2.ways, [partition.links.reply_credits, partition.links.crossed_credits]
+        )
         self.tags = Tags(gpu, self.state)
         self.output = Output(partition, self.state)
         self.misses = Misses(self, self.state)
@@ -86,9 +88,9 @@ class Slice:
         self.crossing_meter.enter(now_fs)
         self.state.due = min(self.state.due, cycle)
 
-    def credit(self, count: int, cycle: int) -> None:
+    def credit(self, crossed: bool, count: int, cycle: int) -> None:
         """Places in the crossbar's reply FIFO."""
-        self.state.reply_credits += count
+        self.state.reply_credits[crossed] += count
         if self.state.replies:
             self.state.due = min(self.state.due, cycle)
 
@@ -195,7 +197,7 @@ class Slice:
             if queue.items:
                 cause = STALL_TEXTS[queue.cause]
                 lines.append(f"slice {self.ident}: {len(queue.items)} requests of {source} wait for {cause}")
-        if state.replies and not state.reply_credits:
+        if state.replies and not self.output.may_send():
             lines.append(f"slice {self.ident}: {len(state.replies)} replies wait for credits of the crossbar")
         for far, holder in ((0, "DRAM"), (1, "the home slice")):
             if state.entries[far]:

@@ -58,6 +58,14 @@ class Output:
         packet.payload_bytes = 0
         self.owner.send(self.owner.crossbar, now_fs, delay, ACK, packet)
 
+    def may_send(self) -> bool:
+        """Whether the oldest reply to an SM has a credit."""
+        state = self.state
+        if not state.replies:
+            return False
+        packet = state.replies[0][1]
+        return state.reply_credits[self.owner.routing.crosses(packet.sm, packet.slice)] > 0
+
     def step(self, cycle: int, now_fs: int) -> bool:
         """Move what is due; whether a reply to an SM has left, so that look-ups may go on."""
         state = self.state
@@ -68,9 +76,9 @@ class Output:
         if state.out_free > cycle:
             return False
         replies, crossing = state.replies, state.crossing_replies
-        if replies and state.reply_credits and not (crossing and crossing[0][0] < replies[0][0]):
+        if self.may_send() and not (crossing and crossing[0][0] < replies[0][0]):
             packet = replies.popleft()[1]
-            state.reply_credits -= 1
+            state.reply_credits[self.owner.routing.crosses(packet.sm, packet.slice)] -= 1
             self._send(packet, cycle, now_fs, self.links.slice_to_crossbar_fs, REPLY)
             return True
         if crossing:
@@ -85,6 +93,6 @@ class Output:
         """The next cycle at which something can leave the pipeline or the port."""
         state = self.state
         following = state.leaving[0][0] if state.leaving else NEVER
-        if state.crossing_replies or (state.replies and state.reply_credits):
+        if state.crossing_replies or self.may_send():
             following = min(following, max(cycle + 1, state.out_free))
         return following

@@ -71,7 +71,7 @@ class MemoryPartition(Component):
             if kind == REQUEST:
                 slices[payload.slice - first].arrive(payload, cycle, now_fs)
             elif kind == REPLY_CREDIT:
-                slices[payload[0] - first].credit(payload[1], cycle)
+                slices[payload[0] - first].credit(payload[1], payload[2], cycle)
             elif kind == LINK_REQUEST:
                 slices[payload.slice - first].arrive_crossing(payload, cycle, now_fs)
             elif kind == LINK_REPLY:

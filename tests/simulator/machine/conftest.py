@@ -108,7 +108,8 @@ class MemoryBench:
         for part in self.partitions:
             for one in part.slices:
                 meters += [one.meter, one.crossing_meter, one.misses.meter]
-                assert one.state.reply_credits == self.crossbar.links.reply_credits
+                links = self.crossbar.links
+                assert one.state.reply_credits == [links.reply_credits, links.crossed_credits]
                 assert one.state.entries == [0, 0]
                 assert not any(one.state.pinned)
         assert all(meter.balanced() for meter in meters)

@@ -271,7 +271,7 @@ class InstantSlice(End):
             if kind == REQUEST:
                 self.queue += [payload, payload]
             else:
-                self.credits += 1
+                self.credits += payload[2]
         if self.queue and self.credits:
             asked = self.queue.pop(0)
             self.credits -= 1

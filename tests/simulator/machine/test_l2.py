@@ -135,6 +135,23 @@ def test_atomics_on_one_line_follow_each_other_at_the_cards_interval(bench_class
     assert all((got[1], got[2].payload_bytes) == (kind, payload) for got in run.sms[0].received)
 
 
+@pytest.mark.parametrize("operation", [ATOMIC, REDUCE])
+def test_atomics_of_both_partitions_on_one_line_keep_the_interval(bench_class, packet_maker, operation):
+    count = 16
+    scripts = {
+        sm: [(0, packet_maker(operation, sm, 5, 1, lanes=32)) for _ in range(count)]
+        for sm in range(A100.sm_count)
+    }
+    run = bench_class(A100, scripts)
+    run.preload([5])
+    run.run()
+    times = sorted(time // run.period for sm in run.sms for time, _, _ in sm.received)
+    interval = (times[-1] - times[0]) / (count * A100.sm_count)
+    # Replies that cross end later than the others by one crossing.
+    crossing = A100.crossbar.partition_link_latency_cycles / (count * A100.sm_count)
+    assert interval - crossing == pytest.approx(A100.l2.atomic_interval_tenths / 10, rel=0.15)
+
+
 def test_atomics_fetch_what_is_missing_and_leave_it_dirty(bench_class, packet_maker):
     packets = [packet_maker(operation, 0, 5, 6, lanes=4) for operation in (REDUCE, ATOMIC, READ)]
     run = bench_class(V100, {0: in_turn(packets)}).run()
