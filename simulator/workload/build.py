@@ -24,7 +24,7 @@ from simulator.workload.legality import ADDITIONS, chained_input, convolution_of
 from simulator.workload.target import Target
 
 Array = npt.NDArray[np.generic]
-SHORT = {"BatchNormalization": "bn", "Convolution": "conv"}
+SHORT = {"BatchNormalization": "bn"}
 
 
 class KernelMaker:
@@ -39,7 +39,6 @@ class KernelMaker:
             for operator in graph.operators
             if convolution_of(graph, operator)[0] is not None
         }
-
         self.place_all()
 
     def place_all(self) -> None:

@@ -52,11 +52,12 @@ class RegisterFile:
         """Take a group's registers away before its end."""
         self.owners = [None if owner is interval else owner for owner in self.owners]
 
-    def windows(self, words: int) -> Iterator[tuple[int, set[Interval]]]:
+    def windows(self, words: int) -> Iterator[tuple[int, list[Interval]]]:
         """Every aligned place for so many words, with who is in the way."""
         for place in range(0, len(self.owners) - words + 1, words):
             if not place <= STACK_POINTER < place + words:
-                yield place, {owner for owner in self.owners[place : place + words] if owner is not None}
+                row = self.owners[place : place + words]
+                yield place, list(dict.fromkeys(owner for owner in row if owner is not None))
 
     def best_fit(self, words: int) -> int | None:
         """The aligned free place in the fullest quad, lowest on ties: scalars fill gaps, quads stay whole."""
@@ -73,9 +74,7 @@ class RegisterFile:
 
 
 def scan(liveness: Liveness, limit: int, spills: Spills) -> tuple[dict[int, int], list[Virtual]]:
-    """One pass of linear scan over registers 0 … limit - 1: (places, what has to be spilled before the next
-    pass).
-    """
+    """One pass over registers 0 … limit - 1: (places, what has to be spilled before the next pass)."""
     file = RegisterFile(limit)
     failed: list[Virtual] = []
     weights = costs(liveness)
@@ -107,11 +106,11 @@ def costs(liveness: Liveness) -> dict[int, int]:
 
 def cheapest(
     file: RegisterFile, new: Interval, weights: dict[int, int], liveness: Liveness, spills: Spills
-) -> tuple[int, set[Interval]]:
+) -> tuple[int, list[Interval]]:
     """(place, whom to spill for it): the aligned place whose holders cost least, or the newcomer itself
     (place -1); among equals the one whose next use is furthest. A reloaded value is never spilled again.
     """
-    choices = [*file.windows(new.virtual.words), (-1, {new})]
+    choices = [*file.windows(new.virtual.words), (-1, [new])]
     open_choices = [
         (place, losers)
         for place, losers in choices

@@ -14,9 +14,7 @@ WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From the first to the last half-step at which the group is live: reads happen at 2 p, writes at 2 p +
-    1.
-    """
+    """First and last half-step of a group's life: operation p reads at 2 p and writes at 2 p + 1."""
 
     virtual: Virtual
     start: int
@@ -38,11 +36,8 @@ class Liveness:
     virtuals: dict[int, Virtual]
 
     def intervals(self) -> list[Interval]:
-        """One interval for each virtual register, by start; what is written but never read lives for its
-        write.
-
-        From first to last mention, stretched over every loop that it enters alive: the next turn needs it
-        too.
+        """One interval for each virtual register, by start: from its first to its last mention, stretched
+        over every loop that it enters alive, since the next turn needs it too.
         """
         first: dict[int, int] = {}
         last: dict[int, int] = {}
@@ -98,9 +93,7 @@ def flatten(body: Body, depth: int, ops: list[Op], depths: list[int], loops: lis
 
 
 def backward(body: Body, start: int, live: int, before: list[int], after: list[int]) -> int:
-    """Fill `before` and `after` for a body whose first operation is number `start`; returns what is live at
-    its entry.
-    """
+    """Fill `before` and `after` for a body that starts at `start`; returns what is live at its entry."""
     ends = []
     place = start
     for item in body:

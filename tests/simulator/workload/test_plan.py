@@ -2,6 +2,10 @@
 conflict-free shared tiles, and traces that the validator passes and the archive keeps.
 """
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from hwmodels import Gpu
@@ -162,6 +166,30 @@ def test_cap_spills_as_local_traffic(resnet):
     assert mix["LDL"] > 0 < mix["STL"]
     assert {name: count for name, count in mix.items() if name not in {"LDL", "STL"}} == info(free)["mix"]
     check(capped)
+
+
+PRINT_DIGEST = """
+import hashlib
+from simulator.workload.onnx_import import import_onnx
+from simulator.workload.plan import plan_for
+from simulator.workload.target import VOLTA
+part = import_onnx("light_resnet50", 1, "float16").subgraph("n7", "n9")
+print(hashlib.sha256(repr(plan_for(part, "vertical", VOLTA, 64).traces).encode()).hexdigest())
+"""
+
+
+def test_same_kernels_in_every_process():
+    """String hashes differ from process to process; nothing may depend on them."""
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", PRINT_DIGEST],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(seen) == 1
 
 
 def test_features_come_from_the_card():
