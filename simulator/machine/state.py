@@ -26,7 +26,7 @@ LONG_PENDING = 1 << 61
 """Ready cycles of a register whose write-back is not yet known: what kind of unit will bring it."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Block:
     """A resident thread block."""
 
@@ -41,7 +41,7 @@ class Block:
     """Barrier id → warps that wait there."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Warp:
     """A resident warp."""
 
@@ -88,14 +88,14 @@ class Warp:
     """Register → [latency in fs of what brought its value, operators that have consumed it as a bit mask]."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class AsyncGroup:
     """Asynchronous copies committed together."""
 
     pending: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Request:
     """A warp memory instruction on its way, from issue to write-back."""
 
@@ -138,7 +138,7 @@ class LinePart:
     """Active lanes that start in this line."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Mshr:
     """A miss on its way: one request packet, the sectors it will bring, and who waits."""
 
@@ -151,7 +151,7 @@ class Mshr:
     waiters: list[Waiter] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Waiter:
     """A part of a warp request (one line) that waits for sectors."""
 
@@ -164,7 +164,7 @@ class Waiter:
     """Cycle of the tag look-up."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Line:
     """One L1 line."""
 

@@ -62,29 +62,35 @@ class SubCore:
     def step(self, cycle: int) -> None:
         """The issue phase: sort the candidates into states, let the scheduler pick, issue."""
         eligible: list[Warp] = []
-        sm = self.sm
+        soon: list[Warp] = []
+        sm, judge, following = self.sm, self._judge, cycle + 1
         for warp in self.candidates:
-            state, wake = self._judge(warp, warp.next, cycle)  # type: ignore[arg-type]
+            state, wake = judge(warp, warp.next, cycle)  # type: ignore[arg-type]
             if state == ELIGIBLE:
                 eligible.append(warp)
                 continue
-            warp.listed = False
             if warp.state != state:
                 sm.change_state(warp, state, cycle)
+            if wake == following:
+                soon.append(warp)
+                continue
+            warp.listed = False
             if wake != UNKNOWN:
                 sm.wake_at(wake, warp)
-        self.candidates = eligible
-        if not eligible:
-            return
-        chosen = eligible[0] if len(eligible) == 1 else self._pick(eligible)
-        for warp in eligible:
-            if warp is not chosen and warp.state != NOT_SELECTED:
-                sm.change_state(warp, NOT_SELECTED, cycle)
-        self.last = chosen
-        self.last_slot = chosen.slot
-        if not sm.issue(self, chosen, cycle):
-            chosen.listed = False
-            eligible.remove(chosen)
+        if eligible:
+            chosen = eligible[0] if len(eligible) == 1 else self._pick(eligible)
+            for warp in eligible:
+                if warp is not chosen:
+                    soon.append(warp)
+                    if warp.state != NOT_SELECTED:
+                        sm.change_state(warp, NOT_SELECTED, cycle)
+            self.last = chosen
+            self.last_slot = chosen.slot
+            if sm.issue(self, chosen, cycle):
+                soon.append(chosen)
+            else:
+                chosen.listed = False
+        self.candidates = soon
 
     def _judge(self, warp: Warp, inst: Decoded, cycle: int) -> tuple[int, int]:
         """(state, cycle at which to look again); ELIGIBLE when it may issue now."""
