@@ -140,14 +140,18 @@ def _boundaries(kernel: KernelRecord) -> Iterator[_Row]:
     yield "sectors read at L2 = sectors filled into L1", read, _get(kernel, "l1_fill_sectors")
     arrived = _get(kernel, "l2_read_requests", "l2_write_requests", "l2_atomic_requests")
     yield "request packets sent = requests at L2", _get(kernel, "request_packets"), arrived
+    # An atomic whose result is read is answered by one sector; stores and reductions are only acknowledged.
+    posted = _get(kernel, "l2_write_requests", "l2_atomic_requests")
+    answered = posted - _get(kernel, "acknowledgements")
+    replied = _get(kernel, "reply_bytes")
+    yield "reply bytes received = bytes read at L2 and by atomics", replied, SECTOR_BYTES * (read + answered)
     if not _get(kernel, "l2_atomic_requests"):
+        # The operands of atomics travel too, and no counter of L2 has their bytes.
         yield (
             "request bytes sent = bytes written at L2",
             _get(kernel, "request_bytes"),
             _get(kernel, "l2_write_bytes"),
         )
-        replied = _get(kernel, "reply_bytes")
-        yield "reply bytes received = bytes read at L2", replied, SECTOR_BYTES * read
     fetched = _get(kernel, "dram_read_sectors", "link_read_sectors")
     missed = _get(kernel, "l2_read_misses", "l2_atomic_misses", "link_read_misses")
     yield "sectors missed in L2 = sectors asked of DRAM and of home slices", missed, fetched
