@@ -13,7 +13,7 @@ from simulator.trace.accelsim.addresses import (
     LIST,
     AddressError,
     Shape,
-    number,
+    numbers,
     offsets_of,
     shape_of,
 )
@@ -25,6 +25,7 @@ from simulator.trace.accelsim.statics import StaticTable
 from simulator.trace.schema import ADDRESS_LIMIT
 
 REMEMBERED_LINES = 1 << 17
+REMEMBERED_SHAPES = 1 << 14
 MARKS = (b"warp", b"#END", b"#BEG", b"inst", b"thre")
 
 
@@ -71,6 +72,9 @@ class WarpReader:
             head = heads.get(line[:cut]) if cut > 0 else None
             if head is not None and head.direct:
                 self._direct(head, line[cut + 1 :])
+                read += 1
+            elif head is not None:
+                self._access(head, line[cut + 1 :].split())
                 read += 1
             elif line.isspace():
                 continue
@@ -119,15 +123,15 @@ class WarpReader:
 
     def _new_shape(self, head: Head, rest: bytes) -> tuple[Shape, int]:
         """The shape of what follows a base, and the number of its pattern."""
-        if self.remembered >= REMEMBERED_LINES:
+        if self.remembered >= REMEMBERED_SHAPES:
             for one in self.heads.values():
                 one.shapes.clear()
             self.remembered = 0
-        numbers = rest.split()
+        words = rest.split()
         if self.immediate:
-            self._check_immediate(numbers)
+            self._check_immediate(words)
         try:
-            offsets = offsets_of(head.mode, head.lanes, numbers)
+            offsets = offsets_of(head.mode, head.lanes, words)
         except AddressError as error:
             self.source.refuse(*error.args)
         shape = shape_of(offsets, head.lanes, head.mask)
@@ -141,7 +145,7 @@ class WarpReader:
         if not words:
             self.source.refuse("the line has no immediate", "tracers of version 5 end each line with one")
         try:
-            return number(words.pop())
+            return numbers([words.pop()])[0]
         except AddressError as error:
             self.source.refuse(*error.args)
 
@@ -204,7 +208,7 @@ class WarpReader:
                         f"{len(words)} addresses for {len(head.lanes)} active lanes",
                         "give one for each set bit of the mask",
                     )
-                listed = [number(word, 16) for word in words]
+                listed = numbers(words, 16)
                 base_text = words[0] if words else b"0x0"
                 offsets = [address - listed[0] for address in listed]
             else:
@@ -301,7 +305,7 @@ class WarpReader:
     def _number(self, text: bytes) -> int:
         """A base address."""
         try:
-            return number(text, 16)
+            return numbers([text], 16)[0]
         except AddressError as error:
             self.source.refuse(*error.args)
 

@@ -2,8 +2,8 @@
 
 A page in the store still has raw pattern numbers and raw addresses, since the last line of a trace may
 change what they come to: patterns are numbered kind after kind, and offsets in the windows of shared and
-local memory begin at the first byte that the kernel uses. Both are settled when a page is read. A page stays alive as long
-as a warp walks it, so memory is bounded by the blocks that run.
+local memory begin at the first byte that the kernel uses. Both are settled when a page is read. A page stays
+alive as long as a warp walks it, so memory is bounded by the blocks that run.
 """
 
 import os

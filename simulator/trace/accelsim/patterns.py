@@ -1,6 +1,6 @@
 """Address patterns of a recording that may be too many to keep: numbered as they come, stored in a file.
 
-A pattern that was seen lately gets its old number; after 65,536 different ones the memory of them is
+A pattern that was seen lately gets its old number; after 16,384 different ones the memory of them is
 dropped, so that random addresses cost disk and not memory. Readers look patterns up one by one.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simulator.trace.compiled_expression import Offsets
 from simulator.trace.schema import LANES
 
-REMEMBERED = 1 << 16
+REMEMBERED = 1 << 14
 FLUSHED_NUMBERS = 1 << 20
 
 
@@ -24,7 +24,7 @@ class PatternTable:
     def __init__(self, dtype: str, width: int) -> None:
         self.dtype = dtype
         self.width = width
-        self.numbers: dict[tuple[int, ...], int] = {}
+        self.numbers: dict[bytes, int] = {}
         self.count = 0
         self.recent = self._empty()
         self.file: Any = None
@@ -32,15 +32,15 @@ class PatternTable:
     def _empty(self) -> "array[int]":
         return array("i" if self.dtype == "<i4" else "q")
 
-    def add(self, pattern: tuple[int, ...]) -> int:
-        """The number of a pattern."""
+    def add(self, pattern: bytes) -> int:
+        """The number of a pattern, given as its packed numbers."""
         found = self.numbers.get(pattern)
         if found is not None:
             return found
         if len(self.numbers) >= REMEMBERED:
             self.numbers.clear()
         self.numbers[pattern] = self.count
-        self.recent.extend(pattern)
+        self.recent.frombytes(pattern)
         self.count += 1
         if len(self.recent) >= FLUSHED_NUMBERS:
             self._flush()

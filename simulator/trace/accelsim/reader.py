@@ -110,7 +110,7 @@ class KernelReader:
             if warp in warps or warp >= launch.warps_per_block:
                 source.refuse(
                     f"warp {warp} {'again' if warp in warps else 'is outside the block'}",
-                    f"a block of {launch.threads_per_block} threads has {launch.warps_per_block} warps, from 0",
+                    f"{launch.threads_per_block} threads are warps 0 to {launch.warps_per_block - 1}",
                 )
             text = source.content()
             match = COUNT.fullmatch(text)

@@ -3,8 +3,8 @@ shared and local memory are used.
 
 Statics are numbered in the order of their PCs at the end, so that the next number is the next instruction
 and anything else a taken branch. Two things are known only after the last line: how many bytes of local
-memory a thread uses (the tracer's offsets count from the window's base, and stacks grow down from its end), and
-whether shared offsets begin behind the kilobyte that the system keeps from sm_80 on.
+memory a thread uses (the tracer's offsets count from the window's base, and stacks grow down from its end),
+and whether shared offsets begin behind the kilobyte that the system keeps from sm_80 on.
 """
 
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hwmodels.errors import InputError
 from hwmodels.operations import Operation, Space, is_memory, space_of
 from simulator.trace import limits
-from simulator.trace.accelsim.addresses import Shape
+from simulator.trace.accelsim.addresses import STRIDE_FORM, Shape
 from simulator.trace.accelsim.header import KernelHeader
 from simulator.trace.accelsim.instruction import Head
 from simulator.trace.accelsim.pages import Settlement
@@ -62,13 +62,13 @@ class StaticTable:
 
     def stride(self, stride: int) -> int:
         """The pattern of a byte stride."""
-        return self._coded("stride", (stride,))
+        return self._coded("stride", STRIDE_FORM.pack(stride))
 
     def pattern(self, shape: Shape) -> int:
         """The number of a shape's pattern among all kinds, in the raw numbering of a page."""
         return self._coded(shape.kind, shape.pattern)
 
-    def _coded(self, kind: str, pattern: tuple[int, ...]) -> int:
+    def _coded(self, kind: str, pattern: bytes) -> int:
         return KINDS.index(kind) + len(KINDS) * self.tables[kind].add(pattern)
 
     @staticmethod
