@@ -116,14 +116,18 @@ class Slice:
     def step(self, cycle: int, now_fs: int) -> None:
         """One cycle: a look-up if one can be done, then the replies; sets the next due cycle."""
         state = self.state
-        if state.port_free <= cycle:
+        requests, crossings = state.requests, state.crossings
+        if state.port_free <= cycle and (requests.items or crossings.items):
             self._look_up(cycle, now_fs)
-        if self.output.step(cycle, now_fs) and state.requests.cause == OUTPUT:
-            state.requests.wake = 0
-        following = self.output.next_cycle(cycle)
-        for queue in (state.requests, state.crossings):
-            if queue.items and queue.wake < NEVER:
-                following = min(following, max(cycle + 1, state.port_free, queue.wake))
+        following = NEVER
+        if state.leaving or state.replies or state.crossing_replies:
+            if self.output.step(cycle, now_fs) and requests.cause == OUTPUT:
+                requests.wake = 0
+            following = self.output.next_cycle(cycle)
+        if requests.items and requests.wake < NEVER:
+            following = min(following, max(cycle + 1, state.port_free, requests.wake))
+        if crossings.items and crossings.wake < NEVER:
+            following = min(following, max(cycle + 1, state.port_free, crossings.wake))
         state.due = following
 
     def _look_up(self, cycle: int, now_fs: int) -> None:

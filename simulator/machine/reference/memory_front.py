@@ -65,6 +65,8 @@ class MemoryFront:
         self.returned: list[Returned] = []
         self.waiting = [0] * len(self.channels)
         """By channel: requests in front of its queues."""
+        self.retry = [False] * len(self.channels)
+        """By channel: whether something in front of its queues may join them."""
         self.channel_due = [NEVER] * len(self.channels)
         """By channel: the clock of its next tick."""
         self.due_fs = NEVER
@@ -128,18 +130,22 @@ class MemoryFront:
             index = where // self.lanes
             (self.writes if entry[4] is None else self.reads)[where].append(entry)
             self.waiting[index] += 1
+            self.retry[index] = True
             due[index] = clock
         freed = False
         for index, channel in enumerate(self.channels):
             if due[index] <= clock:
-                if self.waiting[index]:
+                if self.retry[index]:
+                    self.retry[index] = False
                     self._push(channel, index, clock)
                 channel.tick(clock)
+                following = channel.next_ck(clock)
                 if channel.completions:
                     freed = self._collect(channel) or freed
-                following = channel.next_ck(clock)
-                if self.waiting[index] and self._can_push(channel, index):
-                    following = clock + 1
+                    if self.waiting[index]:
+                        # A command has freed a place: fill it at the next clock.
+                        self.retry[index] = True
+                        following = clock + 1
                 due[index] = NEVER if following is None else following
         following = min(due)
         if on_way:
@@ -147,38 +153,21 @@ class MemoryFront:
         self.due_fs = following * self.clock_fs if following < NEVER else NEVER
         return freed
 
-    def _can_push(self, channel: DramChannel, index: int) -> bool:
-        """Whether something in front of a channel may join its queues at the next clock."""
-        for lane in range(self.lanes):
-            where = index * self.lanes + lane
-            if self.writes[where] and channel.can_accept_write(lane):
-                return True
-            if self._next_read(where) and channel.can_accept_read(lane):
-                return True
-        return False
-
-    def _next_read(self, where: int) -> bool:
-        """Whether the first read in front of a queue may go, as far as order with writes is concerned."""
-        reads = self.reads[where]
-        return bool(reads) and reads[0][3] not in self.unwritten[where]
-
     def _push(self, channel: DramChannel, index: int, clock: int) -> None:
         """Fill the queues of a channel."""
         for lane in range(self.lanes):
             where = index * self.lanes + lane
-            writes = self.writes[where]
+            writes, reads, unwritten = self.writes[where], self.reads[where], self.unwritten[where]
             while writes and channel.can_accept_write(lane):
                 _, _, _, sector, _, kernel = writes.popleft()
                 channel.push_write(clock, lane, sector, None)
                 self.waiting[index] -= 1
                 self.writes_outside[where] -= 1
-                unwritten = self.unwritten[where]
                 unwritten[sector] -= 1
                 if not unwritten[sector]:
                     del unwritten[sector]
                 self.counts[kernel][C_DRAM_WRITES] += 1
-            reads = self.reads[where]
-            while reads and self._next_read(where) and channel.can_accept_read(lane):
+            while reads and reads[0][3] not in unwritten and channel.can_accept_read(lane):
                 _, _, _, sector, fetch, kernel = reads.popleft()
                 channel.push_read(clock, lane, sector, fetch)
                 self.waiting[index] -= 1
