@@ -18,6 +18,7 @@ BASELINE = "none"
 SAME_PCT = 0.5
 """Variants that differ by less are called equal: the choice between them is not the simulator's to make."""
 MEGABYTE = 1_000_000
+MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +127,8 @@ def _stall_words(best: Totals, other: Totals) -> str:
     name = max(waits, key=lambda reason: waits[reason])
     if waits[name] <= 0:
         return ""
-    share = 100 * waits[name] / other.stalls[name]
-    return f"of the stalls {name} fell most, by {share:.0f} % of its warp-cycles"
+    before, now = other.stalls[name] / MILLION, best.stalls[name] / MILLION
+    return f"of the stalls {name} fell most, from {before:,.3g} to {now:,.3g} million warp-cycles"
 
 
 def _resource_words(best: Totals, other: Totals) -> str:

@@ -1,8 +1,9 @@
 """Where the time of memory requests went: mean latency by phase, kernel by kernel, fused beside unfused.
 
-One bar is one kind of request of one kernel; its length is the mean latency from issue to write-back (for
-stores: to their acknowledgement), in SM cycles, and its segments are the phases in the order in which a
-request lives through them.
+One bar is one kind of request of one kernel; its length is the mean latency from issue to write-back, in SM
+cycles, and its segments are the phases in the order in which a request lives through them. Stores and
+reductions are posted and no warp waits for them: they are left out unless there is nothing else, and stand in
+latency.csv.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from hwmodels.errors import InputError
 from simulator.statistics.result import Result
 
 LEGEND_COLUMNS = 8
+POSTED = ("store", "reduction")
 
 
 def latency_figure(results: Sequence[Result]) -> Figure:
@@ -28,6 +30,7 @@ def latency_figure(results: Sequence[Result]) -> Figure:
     colours = {name: colour for name, colour in PHASE_COLOURS.items() if name in used}
     figure, (axes,) = new_figure(height_inches(bars, -(-len(colours) // LEGEND_COLUMNS)))
     draw_stack(axes, bars, colours, totals=True)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel("mean latency of a warp's request [SM cycles]")
     tidy(axes, f"Where the time of memory requests went: {caption(results)}")
     legend_below(axes, colours, min(LEGEND_COLUMNS, len(colours)))
@@ -37,6 +40,9 @@ def latency_figure(results: Sequence[Result]) -> Figure:
 def _bars(result: Result, group: str) -> list[Bar]:
     bars = []
     table = result.latency
+    awaited = table[~table["operation"].isin(POSTED)]
+    if not awaited.empty:
+        table = awaited
     for (kernel, space, operation), rows in table.groupby(["kernel", "space", "operation"], sort=False):
         segments = dict(zip(rows["phase"], rows["mean_cycles"], strict=True))
         kind = f"{space} {operation}".replace("_", " ")

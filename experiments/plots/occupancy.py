@@ -28,7 +28,9 @@ from simulator.statistics.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PANEL_INCHES = 2.6
+LOWEST_PANEL_INCHES = 2.0
+LEGEND_INCHES = 0.34
+MOST_LABELS = 24
 FS_PER_US = 10**9
 
 
@@ -38,7 +40,8 @@ def occupancy_figure(results: Sequence[Result]) -> Figure:
         raise InputError(
             "occupancy", "these results have no intervals", "replay with intervals.cycles above 0"
         )
-    figure, panels = new_figure(0.8 + PANEL_INCHES * len(results), rows=len(results))
+    heights = [_height_inches(result) for result in results]
+    figure, panels = new_figure(0.8 + sum(heights) + 0.4 * len(heights), rows=heights)
     end_us = max(result.time_us for result in results) or 1.0
     for axes, result in zip(panels, results, strict=True):
         _panel(axes, result, end_us)
@@ -64,9 +67,8 @@ def _panel(axes: Axes, result: Result, end_us: float) -> None:
         edges = [*own["start_cycle"], *own["end_cycle"][-1:]]
         if edges:
             times = [edge * period_us for edge in edges]
-            axes.stairs(
-                own["active_warps_per_sm"], times, fill=True, color=colour, alpha=0.75, label=_label(row)
-            )
+            label = f"{at + 1}  {_label(row)}" if at < MOST_LABELS else None
+            axes.stairs(own["active_warps_per_sm"], times, fill=True, color=colour, alpha=0.75, label=label)
             _limit(axes, result, at, row)
     axes.grid(axis="y", color=FAINT, linewidth=0.5, alpha=0.6)
     axes.set_axisbelow(True)
@@ -76,9 +78,16 @@ def _panel(axes: Axes, result: Result, end_us: float) -> None:
 def _limit(axes: Axes, result: Result, at: int, row: dict[str, Any]) -> None:
     kernel = result.record.kernels[at]
     warps = row["blocks_per_sm"] * -(-row["threads_per_block"] // 32)
-    axes.hlines(
-        warps, kernel.start_fs / 10**9, kernel.end_fs / 10**9, colors=TEXT, linestyles="dashed", linewidth=1.2
-    )
+    start_us, end_us = kernel.start_fs / FS_PER_US, kernel.end_fs / FS_PER_US
+    axes.hlines(warps, start_us, end_us, colors=TEXT, linestyles="dashed", linewidth=1.2)
+    if at < MOST_LABELS:
+        # The number ties an area to its line of the legend without help from the colour.
+        axes.text((start_us + end_us) / 2, 0.8, str(at + 1), ha="center", va="bottom", fontsize=8, color=TEXT)
+
+
+def _height_inches(result: Result) -> float:
+    labels = min(len(result.kernels), MOST_LABELS)
+    return max(LOWEST_PANEL_INCHES, LEGEND_INCHES * labels)
 
 
 def _label(row: dict[str, Any]) -> str:

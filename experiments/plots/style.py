@@ -63,16 +63,20 @@ KERNEL_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e0
 
 
 def new_figure(
-    height_inches: float, columns: Sequence[float] = (1.0,), rows: int = 1
+    height_inches: float, columns: Sequence[float] = (1.0,), rows: Sequence[float] = (1.0,)
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with its axes, left to right and top to bottom."""
+    """A figure with its axes, left to right and top to bottom; columns and rows by their relative sizes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH_INCHES, height_inches), dpi=DPI, layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     grid = figure.subplots(
-        rows, len(columns), squeeze=False, sharey="row", gridspec_kw={"width_ratios": columns}
+        len(rows),
+        len(columns),
+        squeeze=False,
+        sharey="row",
+        gridspec_kw={"width_ratios": columns, "height_ratios": rows},
     )
     return figure, [axes for row in grid for axes in row]
 

@@ -3,6 +3,7 @@ from nothing.
 """
 
 import struct
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -47,10 +48,16 @@ def widths(figure, panel: int = 0) -> list[float]:
 
 def test_latency_bars_sum_to_the_mean_latencies(two_results: list[Result]) -> None:
     figure = latency_figure(two_results)
-    table = two_results[0].latency["mean_cycles"].sum() + two_results[1].latency["mean_cycles"].sum()
-    assert sum(widths(figure)) == pytest.approx(table)
+    tables = [result.latency.query("operation != 'store'") for result in two_results]
+    assert sum(widths(figure)) == pytest.approx(sum(table["mean_cycles"].sum() for table in tables))
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
-    assert labels[0] == "conv · global load (20)"
+    assert labels[:2] == ["conv · global load (20)", "conv · shared load (10)"]
+
+
+def test_stores_are_drawn_where_there_is_nothing_else(make_result: Callable[[str], Result]) -> None:
+    result = make_result("none")
+    result.latency = result.latency.query("operation == 'store'")
+    assert sum(widths(latency_figure([result]))) == pytest.approx(10)
 
 
 def test_stall_shares_are_100_each_and_totals_stand_beside(two_results: list[Result]) -> None:
@@ -67,8 +74,8 @@ def test_occupancy_steps_hold_the_intervals_and_name_the_limiters(two_results: l
     assert list(values) == [8.0, 8.0]
     assert list(edges) == pytest.approx([1.0, 2.0, 3.0])
     texts = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert texts[0] == "conv\n25 % by registers, achieved 12 %"
-    assert texts[1] == "relu\n100 % by registers and warps, achieved 3 %"
+    assert texts[0] == "1  conv\n25 % by registers, achieved 12 %"
+    assert texts[1] == "2  relu\n100 % by registers and warps, achieved 3 %"
 
 
 def test_bars_keep_their_groups_apart() -> None:
