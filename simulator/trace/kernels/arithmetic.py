@@ -13,7 +13,7 @@ from simulator.trace.schema import FIRST_PREDICATE, LANES, KernelTrace
 OPERANDS = {
     Operation.DADD: (2, 2, 0),
     Operation.DMUL: (2, 2, 0),
-    Operation.DFMA: (2, 2, 2),
+    Operation.DFMA: (2, 2, 0),
     Operation.HMMA_884_F16: (2, 2, 2),
     Operation.HMMA_884_F32: (2, 2, 2),
     Operation.HMMA_1688_F16: (2, 2, 1),
@@ -50,6 +50,8 @@ NO_RESULT = frozenset(
     }
 )
 SECOND = DATA - 8
+THIRD = SECOND + 5
+"""In the other register bank, so that no chain is slowed by operand conflicts."""
 
 
 def arithmetic(name: str, operation: str) -> Operation:
@@ -69,7 +71,7 @@ def emit(k: KernelBuilder, operation: Operation, accumulator: int) -> None:
         return
     size, first, second = OPERANDS.get(operation, (1, 1, 0))
     own = tuple(range(accumulator, accumulator + size))
-    k.emit(operation, own, (*own, *range(SECOND, SECOND + first), *range(SECOND + 4, SECOND + 4 + second)))
+    k.emit(operation, own, (*own, *range(SECOND, SECOND + first), *range(THIRD, THIRD + second)))
 
 
 def loops(name: str, operation: str, count: int, warps: int, blocks: int, chains: int) -> KernelTrace:
@@ -82,7 +84,7 @@ def loops(name: str, operation: str, count: int, warps: int, blocks: int, chains
         )
     k = KernelBuilder(f"{name}_{found.name}", blocks, warps * LANES)
     size = OPERANDS.get(found, (1, 1, 0))[0]
-    for register in (*range(SECOND, SECOND + 6), *range(DATA, DATA + chains * size)):
+    for register in (*range(SECOND, THIRD + 2), *range(DATA, DATA + chains * size)):
         k.move(register)
     with repeat(k, count // (unroll * chains)):
         for _ in range(unroll):
