@@ -22,7 +22,7 @@ from simulator.trace.accelsim.instruction import Decoder, Head
 from simulator.trace.accelsim.source import Source, shown
 from simulator.trace.accelsim.spaces import SPECIAL, WINDOW_BYTES, Windows
 from simulator.trace.accelsim.statics import StaticTable
-from simulator.trace.schema import ADDRESS_LIMIT
+from simulator.trace.schema import ADDRESS_LIMIT, LANES
 
 REMEMBERED_LINES = 1 << 17
 REMEMBERED_SHAPES = 1 << 14
@@ -265,25 +265,23 @@ class WarpReader:
 
     def _async(self, head: Head, base: int, shape: Shape) -> None:
         """A line of an asynchronous copy: tracers write one for its shared and one for its global side."""
+        before = self.copy
+        follows = before is not None and before[0] is head and before[1] == len(self.variants)
         in_window = self._based(base, Space.SHARED)
-        space = Space.SHARED if in_window < WINDOW_BYTES and head.lanes else Space.GLOBAL
+        width = head.instruction.bytes_per_lane
+        low = in_window + shape.high + width <= self.shared_limit
+        space = Space.SHARED if low or in_window != base else Space.GLOBAL
+        if follows and before is not None and before[3] is Space.SHARED:
+            space = Space.GLOBAL  # the shared side is there already
         address = in_window if space is Space.SHARED else base
         self._judge(head, address, shape, space)
-        before = self.copy
-        joins = (
-            before is not None
-            and before[0] is head
-            and before[1] == len(self.variants)
-            and before[3] is not space
-        )
-        if not joins or before is None:
+        if before is None or not follows or before[3] is space:
             self._end_copy()
             self.variants.append(head.variant)
             record = len(self.bases)
-            stride = head.instruction.bytes_per_lane
-            fits = 32 * stride <= self.header.shared_bytes
+            fits = LANES * width <= self.header.shared_bytes
             self.bases += [0, 0]
-            self.patterns += [self.statics.zero, self.statics.stride(stride if fits else 0)]
+            self.patterns += [self.statics.zero, self.statics.stride(width if fits else 0)]
             self.copy = (head, len(self.variants), record, space)
         else:
             record = before[2]
@@ -291,7 +289,7 @@ class WarpReader:
         at = record + (space is Space.SHARED)
         self.bases[at] = address + shape.shift
         self.patterns[at] = self.statics.pattern(shape)
-        self.statics.used(space, address, shape, head.instruction.bytes_per_lane)
+        self.statics.used(space, address, shape, width)
 
     def _end_copy(self) -> None:
         """A copy without its global line is none; without its shared line it fills rows without conflict."""

@@ -101,7 +101,8 @@ class KernelReader:
         """The warps of a block, in any order, into the page in their own."""
         warps: Warps = {}
         name = ",".join(map(str, place))
-        while (text := source.content()) != END:
+        text = source.content()
+        while text != END:
             match = WARP.fullmatch(text)
             if not match:
                 what = shown(text) if text else "the end of the file"
@@ -118,7 +119,13 @@ class KernelReader:
                 source.refuse(f"{shown(text)} after warp = {warp}", "write insts = <number of lines>")
             reader.read(int(match[1]), (*place, warp))
             warps[warp] = (reader.variants, reader.bases, reader.patterns)
-            check_lanes(source, reader, launch, warp)
+            last = source.number
+            text = source.content()
+            if text and text != END and not WARP.fullmatch(text):
+                source.refuse(
+                    f"{shown(text)} after the {int(match[1])} instructions of warp {warp}", "correct `insts`"
+                )
+            check_lanes(source, reader, launch, warp, last)
         for warp in range(launch.warps_per_block):
             if warp not in warps:
                 source.refuse(f"block {name} ends without warp {warp}", "give all its warps")
@@ -164,7 +171,7 @@ class KernelReader:
         )
 
 
-def check_lanes(source: Source, reader: WarpReader, launch: KernelTrace, warp: int) -> None:
+def check_lanes(source: Source, reader: WarpReader, launch: KernelTrace, warp: int, last: int) -> None:
     """Every launched lane must end with EXIT, over all EXITs of the warp, and no other lane may be active."""
     launched = launch.launched_mask(warp)
     used = set(reader.variants)
@@ -175,6 +182,7 @@ def check_lanes(source: Source, reader: WarpReader, launch: KernelTrace, warp: i
         source.refuse(
             f"warp {warp} ends without EXIT in lanes {launched & ~left:08x}",
             "end every launched lane with EXIT, in one or several lines",
+            number=last,
         )
     if launched != FULL_MASK:
         for variant in used:
@@ -183,4 +191,5 @@ def check_lanes(source: Source, reader: WarpReader, launch: KernelTrace, warp: i
                 source.refuse(
                     f"warp {warp} has lanes {beyond:08x} active that were not launched",
                     "correct the mask or -block dim",
+                    number=last,
                 )
