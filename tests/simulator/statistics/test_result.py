@@ -16,7 +16,8 @@ from simulator.statistics.tables import TABLES
 INTERFACE_COLUMNS = {
     "kernels": "gpu, variant, stream, kernel, operators, grid_blocks, threads_per_block, "
     "registers_per_thread, spill_bytes_per_thread, shared_bytes_per_block, blocks_per_sm, limiters, "
-    "theoretical_occupancy_pct, achieved_occupancy_pct, launch_cycles, cycles, time_us, warp_instructions, ipc, dram_read_bytes, "
+    "theoretical_occupancy_pct, achieved_occupancy_pct, launch_cycles, cycles, time_us, "
+    "warp_instructions, ipc, dram_read_bytes, "
     "dram_write_bytes, dirty_bytes_left, dram_throughput_pct, l2_read_bytes, l2_hit_pct, l1_hit_pct, "
     "shared_bank_conflicts, local_bytes, mean_load_latency_cycles, mean_access_latency_cycles, bound",
     "stalls": "gpu, variant, kernel, reason, warp_cycles, pct",
