@@ -1,0 +1,1 @@
+"""What is counted (`phases`, `schema`, `record`), what must add up (`identities`), and tables for people."""

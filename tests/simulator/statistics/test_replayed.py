@@ -1,4 +1,4 @@
-"""Tables of real replays against what the kernels are known to do, on a card of one L2 partition and of two."""
+"""Tables of real replays against what the kernels are known to do, on cards of one and two L2 partitions."""
 
 import pytest
 
