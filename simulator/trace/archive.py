@@ -22,7 +22,15 @@ from numpy.typing import NDArray
 from hwmodels.errors import InputError
 from simulator.trace.archive_decode import decode_header, header_members
 from simulator.trace.archive_encode import encode_header
-from simulator.trace.archive_members import array_member, page_members, read_array, table_members
+from simulator.trace.archive_members import (
+    PACKED,
+    array_member,
+    is_small,
+    pack,
+    page_members,
+    read_array,
+    table_members,
+)
 from simulator.trace.check import check
 from simulator.trace.schema import KernelTrace
 
@@ -50,8 +58,12 @@ DAMAGE = (
 )
 
 
-def save(traces: KernelTrace | Sequence[KernelTrace], path: str | Path) -> Path:
-    """Write traces to a file; it appears whole or not at all. Returns its path."""
+def save(traces: KernelTrace | Sequence[KernelTrace], path: str | Path, *, packed: bool = False) -> Path:
+    """Write traces to a file; it appears whole or not at all. Returns its path.
+
+    `packed` puts the arrays of each small recording into one member: a fraction of the size, but less easily
+    read with NumPy alone.
+    """
     path = Path(path)
     kernels = [traces] if isinstance(traces, KernelTrace) else list(traces)
     if not kernels:
@@ -59,7 +71,7 @@ def save(traces: KernelTrace | Sequence[KernelTrace], path: str | Path) -> Path:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            write(kernels, file)
+            write(kernels, file, packed=packed)
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     except BaseException:
@@ -68,13 +80,16 @@ def save(traces: KernelTrace | Sequence[KernelTrace], path: str | Path) -> Path:
     return path
 
 
-def write(kernels: Sequence[KernelTrace], file: IO[bytes]) -> None:
+def write(kernels: Sequence[KernelTrace], file: IO[bytes], *, packed: bool = False) -> None:
     """Write the archive to an open binary file."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        add(archive, HEADER, encode_header(kernels))
+        add(archive, HEADER, encode_header(kernels, packed=packed))
         for number, trace in enumerate(kernels):
             recording = trace.recording
             if recording is None:
+                continue
+            if packed and is_small(recording):
+                add(archive, f"kernel{number}/{PACKED}.npy", array_member(pack(recording)))
                 continue
             for name, array in table_members(recording).items():
                 add(archive, f"kernel{number}/{name}.npy", array_member(array))

@@ -16,7 +16,7 @@ from hwmodels.errors import InputError, unknown
 from hwmodels.operations import operation_from
 from simulator.trace import limits
 from simulator.trace.archive_encode import DEFAULTS, FORMAT, PLAIN_HEADER, VERSION
-from simulator.trace.archive_members import PAGES, TABLES
+from simulator.trace.archive_members import PACKED, PACKED_LIMIT_BYTES, PAGES, TABLES, unpacked
 from simulator.trace.archive_values import keys, listed, no_number, no_repeats, refuse, text, whole, wholes
 from simulator.trace.expression import MAX_LOOP_DEPTH, Expression, Term, Variable
 from simulator.trace.recording import Recording, RecordingPage
@@ -43,6 +43,8 @@ class KernelHead:
         """The array members that belong to the kernel."""
         if self.recording is None:
             return set()
+        if self.recording[PACKED] is not None:
+            return {f"kernel{self.number}/{PACKED}.npy"}
         pages = {self.page(index, name) for index in range(self.recording["pages"]) for name in PAGES}
         return pages | {f"kernel{self.number}/{name}.npy" for name in TABLES}
 
@@ -54,11 +56,18 @@ class KernelHead:
         """The whole trace, its arrays read by `read(member, kind)`."""
         if self.recording is None:
             return self.trace
-        tables = {name: read(f"kernel{self.number}/{name}.npy", name) for name in TABLES}
-        pages = tuple(
-            RecordingPage(**{name: read(self.page(index, name), name) for name in PAGES})
-            for index in range(self.recording["pages"])
-        )
+        pages: tuple[RecordingPage, ...]
+        if self.recording[PACKED] is not None:
+            member = f"kernel{self.number}/{PACKED}.npy"
+            arrays = unpacked(member, read(member, PACKED), self.recording[PACKED])
+            tables = {name: arrays[name] for name in TABLES}
+            pages = (RecordingPage(**{name: arrays[name] for name in PAGES}),)
+        else:
+            tables = {name: read(f"kernel{self.number}/{name}.npy", name) for name in TABLES}
+            pages = tuple(
+                RecordingPage(**{name: read(self.page(index, name), name) for name in PAGES})
+                for index in range(self.recording["pages"])
+            )
         recording = Recording(
             instructions=self.recording["statics"],
             fetch_addresses=self.recording["fetch_addresses"],
@@ -237,7 +246,7 @@ class KernelDecoder:
         place = f"{self.place}, recording"
         if not isinstance(value, dict):
             refuse(place, "is no object", "write the file again")
-        keys(place, value, RECORDING_KEYS)
+        keys(place, value, RECORDING_KEYS | ({PACKED} & value.keys()))
         most = limits.MAX_STATIC_INSTRUCTIONS
         statics = [
             self.reference(place, one, self.instructions) for one in listed(place, value["statics"], most)
@@ -250,4 +259,19 @@ class KernelDecoder:
             ),
             "accesses": tuple(whole(f"{place}, accesses", one, 0, 2) for one in accesses),
             "pages": whole(f"{place}, pages", value["pages"], 0, MAX_PAGES),
+            PACKED: self.packed(place, value) if PACKED in value else None,
         }
+
+    @staticmethod
+    def packed(place: str, value: dict[str, Any]) -> list[tuple[str, int]]:
+        """Type and rows of each array of a packed recording, which has one page."""
+        parts = listed(f"{place}, {PACKED}", value[PACKED], len(TABLES) + len(PAGES))
+        if len(parts) != len(TABLES) + len(PAGES) or value["pages"] != 1:
+            refuse(place, "is packed, but not of one page with all arrays", "write the file again")
+        found = []
+        for part in parts:
+            pair = listed(f"{place}, {PACKED}", part, 2)
+            if len(pair) != 2:
+                refuse(place, "has an array without type or size", "write the file again")
+            found.append((text(place, pair[0]), whole(place, pair[1], 0, PACKED_LIMIT_BYTES)))
+        return found

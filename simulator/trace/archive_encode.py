@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from hwmodels.operations import Operation
+from simulator.trace.archive_members import PACKED, is_small, layout
 from simulator.trace.expression import Expression
 from simulator.trace.schema import Guard, Instruction, KernelTrace, Loop
 
@@ -29,12 +30,12 @@ PLAIN_HEADER = (
 DEFAULTS = {field.name: field.default for field in fields(Instruction)}
 
 
-def encode_header(kernels: Sequence[KernelTrace]) -> bytes:
-    """The header of a file with these kernels."""
+def encode_header(kernels: Sequence[KernelTrace], *, packed: bool = False) -> bytes:
+    """The header of a file with these kernels; `packed`: small recordings are one member each."""
     document = {
         "format": FORMAT,
         "version": VERSION,
-        "kernels": [KernelEncoder(one).encode() for one in kernels],
+        "kernels": [KernelEncoder(one).encode(packed=packed) for one in kernels],
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
@@ -47,7 +48,7 @@ class KernelEncoder:
         self.expressions: dict[Expression, int] = {}
         self.instructions: dict[Instruction, int] = {}
 
-    def encode(self) -> dict[str, Any]:
+    def encode(self, *, packed: bool = False) -> dict[str, Any]:
         """The kernel as plain values."""
         trace = self.trace
         document: dict[str, Any] = {name: getattr(trace, name) for name in PLAIN_HEADER}
@@ -65,6 +66,8 @@ class KernelEncoder:
                 "accesses": list(recording.accesses),
                 "pages": len(recording.pages),
             }
+            if packed and is_small(recording):
+                document["recording"][PACKED] = layout(recording)
         document["instructions"] = [self.fields_of(one) for one in list(self.instructions)]
         document["expressions"] = [written(one) for one in self.expressions]
         return document

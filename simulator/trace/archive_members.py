@@ -31,6 +31,8 @@ PAGES: dict[str, tuple[str, ...]] = {
     "bases": ("<i8",),
     "pattern_ids": ("<u2", "<u4"),
 }
+PACKED = "packed"
+PACKED_LIMIT_BYTES = 1 << 16
 ROWS_OF_LANES = ("deltas", "lists")
 MAX_NPY_HEADER = 4096
 
@@ -43,6 +45,46 @@ def table_members(recording: Recording) -> dict[str, NDArray[Any]]:
 def page_members(page: RecordingPage) -> dict[str, NDArray[Any]]:
     """The arrays of a page by member name."""
     return {name: getattr(page, name) for name in PAGES}
+
+
+def arrays_of(recording: Recording) -> dict[str, NDArray[Any]]:
+    """The tables and the only page of a small recording."""
+    return {**table_members(recording), **page_members(recording.pages[0])}
+
+
+def is_small(recording: Recording) -> bool:
+    """Whether one member for all arrays is worth it: in a zip file a member costs more than a short array."""
+    return len(recording.pages) == 1 and recording.bytes_in_memory() <= PACKED_LIMIT_BYTES
+
+
+def pack(recording: Recording) -> NDArray[Any]:
+    """All arrays of a small recording as bytes, one after the other."""
+    data = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays_of(recording).values())
+    return np.frombuffer(data, dtype="|u1")
+
+
+def layout(recording: Recording) -> list[list[Any]]:
+    """[type, rows] of each array that `pack` puts together."""
+    return [[array.dtype.str, len(array)] for array in arrays_of(recording).values()]
+
+
+def unpacked(place: str, data: NDArray[Any], parts: list[tuple[str, int]]) -> dict[str, NDArray[Any]]:
+    """The arrays of a packed recording by name, each of an allowed type, filling the bytes exactly."""
+    kinds = {**TABLES, **PAGES}
+    start = 0
+    arrays: dict[str, NDArray[Any]] = {}
+    for (name, allowed), (dtype, rows) in zip(kinds.items(), parts, strict=True):
+        if dtype not in allowed:
+            raise InputError(place, f"{name} of type {dtype[:8]}", f"must be {' or '.join(allowed)}")
+        shape = (rows, LANES) if name in ROWS_OF_LANES else (rows,)
+        end = start + np.dtype(dtype).itemsize * rows * (LANES if name in ROWS_OF_LANES else 1)
+        if end > len(data):
+            raise InputError(place, f"{name} is cut short", "write the file again")
+        arrays[name] = np.frombuffer(data[start:end].tobytes(), dtype=dtype).reshape(shape)
+        start = end
+    if start != len(data):
+        raise InputError(place, f"{len(data) - start} bytes are left over", "write the file again")
+    return arrays
 
 
 def array_member(array: NDArray[Any]) -> bytes:
@@ -62,7 +104,7 @@ def read_array(member: str, data: bytes, kind: str) -> NDArray[Any]:
         shape, fortran, dtype = npy.read_array_header_1_0(buffer, max_header_size=MAX_NPY_HEADER)
     except ValueError:
         raise InputError(member, "is no NumPy array", "write the file again") from None
-    allowed = TABLES.get(kind) or PAGES[kind]
+    allowed = ("|u1",) if kind == PACKED else TABLES.get(kind) or PAGES[kind]
     if dtype.hasobject or dtype.str not in allowed:
         raise InputError(member, f"holds numbers of type {dtype.str}", f"must be {' or '.join(allowed)}")
     wanted = (LANES,) if kind in ROWS_OF_LANES else ()
