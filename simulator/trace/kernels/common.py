@@ -1,6 +1,6 @@
 """What most kernels begin and repeat with: the thread's index, the bounds check, counted loops.
 
-Registers by convention: R0 index, R1 thread, from R4 the 64-bit addresses, R20 a loop counter, from R32 data.
+Registers by convention: R0 index, R1 thread, from R4 the 64-bit addresses, R12 a loop counter, from R24 data.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from simulator.trace.builder import KernelBuilder
 from simulator.trace.expression import Expression, block, thread
 from simulator.trace.schema import FIRST_PREDICATE, Guard
 
-INDEX, THREAD, ADDRESSES, COUNTER, DATA = 0, 1, 4, 20, 32
+INDEX, THREAD, ADDRESSES, COUNTER, DATA = 0, 1, 4, 12, 24
 
 
 def size_bytes(place: str, units: float, unit_bytes: int, multiple: int) -> int:

@@ -120,7 +120,7 @@ class Elementwise:
 
     @staticmethod
     def total(k: KernelBuilder, loaded: list[int], count: int) -> int:
-        """Add the registers of a vector to the running sum in R30."""
+        """Add the registers of a vector to the running sum in R22."""
         for register in vector(loaded[0], 4 * count):
             k.fadd(DATA - 2, DATA - 2, register)
         return DATA - 2
