@@ -14,13 +14,13 @@ from simulator.statistics.record import RunRecord
 from simulator.trace.schema import KernelTrace
 
 
-@pytest.fixture(params=sorted(ENGINES))
+@pytest.fixture(params=sorted(ENGINES), scope="session")
 def engine(request: pytest.FixtureRequest) -> str:
     """The name of an engine."""
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run(engine: str) -> Callable[..., RunRecord]:
     """`run(traces, gpu, **options)` → the record of a run whose identities hold."""
     simulate = importlib.import_module(ENGINES[engine]).simulate

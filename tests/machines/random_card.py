@@ -73,12 +73,13 @@ def _sm(dice: Dice) -> dict[str, Any]:
 
 
 def _memories(dice: Dice) -> dict[str, Any]:
+    shared_kib = dice.choice((32, 16, 8))
     return {
-        "shared_memory.size_kib": dice.choice((32, 16)),
+        "shared_memory.size_kib": shared_kib,
         "shared_memory.reserved_per_block_bytes": dice.choice((0, 1024)),
         "shared_memory.access_latency_cycles": dice.number(1, 9),
         "shared_memory.pass_interval_cycles": dice.choice((2, 1, 3)),
-        "l1.size_kib": dice.choice((64, 40, 48)),
+        "l1.size_kib": shared_kib + dice.choice((16, 2)),
         "l1.unusable_kib": dice.choice((0, 7)),
         "l1.ways": dice.choice((1, 2, 4, 8)),
         "l1.tag_banks": dice.choice((1, 2, 4)),

@@ -19,14 +19,14 @@ from simulator.trace.builder import GlobalMemory, KernelBuilder
 from simulator.trace.check import check
 from simulator.trace.expand import recorded
 from simulator.trace.expression import Expression, block, expression, loop, thread, warp
-from simulator.trace.schema import FULL_MASK, KernelTrace, TensorInfo
+from simulator.trace.schema import FULL_MASK, RZ, KernelTrace, TensorInfo
 from simulator.trace.tally import tally
 from tests.machines.dice import Dice, DrawnDice, SeededDice
 
 MASKS = (FULL_MASK, FULL_MASK, FULL_MASK, 0x0000FFFF, 0x80000001, 0x00F0F000, 0)
 TENSOR_BYTES = 1 << 16
 SHARED_BYTES = 2048
-LOCAL_BYTES = 128
+LOCAL_BYTES = 512
 REGISTERS = 24
 MOST_WARP_INSTRUCTIONS = 500
 MATH = (
@@ -136,32 +136,39 @@ class Writer:
         first = dice.number(0, REGISTERS - registers)
         vector = tuple(range(first, first + registers))
         result = () if operation in NO_RESULT else vector
-        fields = {"address": self._address(operation, width), "bytes_per_lane": width}
+        tensor = dice.choice(self.tensors)
+        fields = {"address": self._address(operation, width, tensor), "bytes_per_lane": width}
+        if operation not in LOCAL and operation not in SHARED:
+            fields["tensor"] = tensor
         if operation is Operation.LDGSTS:
-            fields["shared_address"] = self._address(Operation.STS, width)
+            fields["shared_address"] = self._address(Operation.STS, width, tensor)
         if operation in (Operation.LDG, Operation.LDGSTS):
             fields["cache"] = dice.choice(("ca", "ca", "cg"))
         sources = (self._register(), *(vector if operation in NO_RESULT else ()))
         mask = dice.choice(MASKS)
-        if dice.choice((False, False, True)):
-            with k.guard(thread, dice.number(0, 8), dice.number(9, 90)):
+        # Sometimes twice: the second, which waits for nothing, finds the sectors of the first on their way.
+        for again in range(dice.choice((1, 1, 1, 2))):
+            if again and result:
+                result, sources = RZ, RZ
+            if dice.choice((False, False, True)):
+                with k.guard(thread, dice.number(0, 8), dice.number(9, 90)):
+                    k.emit(operation, result, sources, mask=mask, **fields)
+            else:
                 k.emit(operation, result, sources, mask=mask, **fields)
-        else:
-            k.emit(operation, result, sources, mask=mask, **fields)
 
-    def _address(self, operation: Operation, width: int) -> Expression:
+    def _address(self, operation: Operation, width: int, tensor: TensorInfo) -> Expression:
         """An aligned address inside its space: regular, scattered, conflicting or the same for all."""
         dice = self.dice
         turn = loop(self.k.depth - 1) if self.k.depth else expression(dice.number(0, 3))
         if operation in LOCAL:
-            return width * ((turn + dice.number(0, 3)) % (LOCAL_BYTES // width))
+            return width * ((turn + dice.choice((0, 0, 0, 9, 20, 31))) % (LOCAL_BYTES // width))
         size = SHARED_BYTES if operation in SHARED else TENSOR_BYTES
         stride = dice.choice((1, 1, 1, 0, 2, 3, 8, 32, 33, 37))
         index = stride * thread + dice.choice((0, 1, 97)) * turn + dice.choice((0, 64, 640)) * block
         offset = width * ((index + dice.number(0, 9)) % (size // width))
         if operation in SHARED:
             return offset
-        return self.k.at(dice.choice(self.tensors), offset)
+        return self.k.at(tensor, offset)
 
 
 def random_kernel(dice: Dice, gpu: Gpu, name: str, stream: int, tensors: list[TensorInfo]) -> KernelTrace:
