@@ -2,7 +2,8 @@
 
 Backward data flow over the structured program, a word at a time, so that filling a quad word by word starts
 its life at the first word and a predicated write keeps the old value alive. A loop's body sees what its next
-turn needs. The result feeds the allocator and the report of register pressure.
+turn needs. What no path has written yet is not live. The result feeds the allocator and the report of
+register pressure.
 """
 
 from dataclasses import dataclass
@@ -76,6 +77,7 @@ def analyse(body: Body) -> Liveness:
     flatten(body, 0, ops, depths, loops)
     before, after = [0] * len(ops), [0] * len(ops)
     backward(body, 0, 0, before, after)
+    forward(body, 0, 0, before, after)
     virtuals = {part.virtual.number: part.virtual for op in ops for part in (*op.dst, *op.reads)}
     return Liveness(tuple(ops), tuple(depths), tuple(before), tuple(after), tuple(loops), virtuals)
 
@@ -117,6 +119,36 @@ def backward(body: Body, start: int, live: int, before: list[int], after: list[i
                     live |= bits(part)
             before[begin] = live
     return live
+
+
+def forward(body: Body, start: int, known: int, before: list[int], after: list[int]) -> int:
+    """Take out what no path can have written yet: a predicated first write has no old value to keep.
+
+    Returns what may be written at the end.
+    """
+    place = start
+    for item in body:
+        if isinstance(item, Repeat):
+            known |= written(item.body)
+            forward(item.body, place, known, before, after)
+        else:
+            before[place] &= known
+            known |= written((item,))
+            after[place] &= known
+        place += size(item)
+    return known
+
+
+def written(body: Body) -> int:
+    """The words that a body may write."""
+    mask = 0
+    for item in body:
+        if isinstance(item, Repeat):
+            mask |= written(item.body)
+        else:
+            for part in item.dst:
+                mask |= bits(part)
+    return mask
 
 
 def size(item: Op | Repeat) -> int:

@@ -2,8 +2,8 @@
 compiler's LDL and STL, a word each.
 
 Each use gets a short-lived register of its own, which is never spilled again, so that spilling always ends. A
-predicated write loads the old value first, since lanes that it skips must keep it. Rematerialising cheap
-values is not done here.
+predicated write loads the old value first, since lanes that it skips must keep it, unless there is none yet.
+Rematerialising cheap values is not done here.
 """
 
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ def spilled(body: Body, virtual: Virtual, spills: Spills) -> Body:
     home = spills.bytes
     spills.bytes += WORD_BYTES * virtual.words
     spills.names.append(virtual.name or "temporary")
-    return rewritten(body, virtual, home, spills)
+    return rewritten(body, virtual, home, spills, set())
 
 
 def highest(body: Body) -> int:
@@ -46,20 +46,33 @@ def highest(body: Body) -> int:
     return most
 
 
-def rewritten(body: Body, virtual: Virtual, home: int, spills: Spills) -> Body:
-    """Every mention replaced."""
+def rewritten(body: Body, virtual: Virtual, home: int, spills: Spills, known: set[int]) -> Body:
+    """Every mention replaced; `known` collects the words of the register that may be written by then."""
     out: list[Op | Repeat] = []
     for item in body:
         if isinstance(item, Repeat):
-            out.append(Repeat(item.trips, rewritten(item.body, virtual, home, spills)))
+            known |= words_written(item.body, virtual)
+            out.append(Repeat(item.trips, rewritten(item.body, virtual, home, spills, known)))
         elif any(part.virtual == virtual for part in (*item.dst, *item.reads)):
-            out.extend(with_traffic(item, virtual, home, spills))
+            out.extend(with_traffic(item, virtual, home, spills, known))
+            known |= words_written((item,), virtual)
         else:
             out.append(item)
     return tuple(out)
 
 
-def with_traffic(op: Op, virtual: Virtual, home: int, spills: Spills) -> list[Op]:
+def words_written(body: Body, virtual: Virtual) -> set[int]:
+    """The words of a virtual register that a body may write."""
+    found: set[int] = set()
+    for item in body:
+        if isinstance(item, Repeat):
+            found |= words_written(item.body, virtual)
+        else:
+            found.update(word for part in item.dst if part.virtual == virtual for word in words_of(part))
+    return found
+
+
+def with_traffic(op: Op, virtual: Virtual, home: int, spills: Spills, known: set[int]) -> list[Op]:
     """One operation with its loads before and stores after; all its mentions share one short-lived group."""
     mentioned = [part for part in (*op.dst, *op.reads) if part.virtual == virtual]
     low = min(part.first for part in mentioned)
@@ -80,7 +93,7 @@ def with_traffic(op: Op, virtual: Virtual, home: int, spills: Spills) -> list[Op
     reads = {word for part in op.reads if part.virtual == virtual for word in words_of(part)}
     writes = {word for part in op.dst if part.virtual == virtual for word in words_of(part)}
     if not op.writes_all_lanes:
-        reads |= writes
+        reads |= writes & known
     loads = [
         transfer(Operation.LDL, Effect.LOAD, stand_in, word - base, home, word, op.operator)
         for word in sorted(reads)

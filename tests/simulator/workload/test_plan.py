@@ -60,6 +60,17 @@ def test_main_job_makes_sound_kernels(resnet, card, strategy, tmp_path):
     assert load(tmp_path / "job.trace.npz") == traces
 
 
+@pytest.mark.parametrize("strategy", ["none", "vertical"])
+def test_tails_cost_no_registers_through_the_main_loop(strategy):
+    """3,136 pixels are 24.5 tiles: the epilogue's loads are predicated."""
+    gpu = Gpu.from_card("v100-sxm2-16gb").scaled("1/16")
+    part = import_onnx("light_resnet50", 1, "float16").subgraph("n10", "n15")
+    for trace in kernels_for(part, strategy, gpu):
+        if trace.name.startswith("conv"):
+            assert trace.grid == (4, 25, 1)
+            assert trace.registers_per_thread <= 140
+
+
 def test_tensors_keep_their_place_from_kernel_to_kernel(resnet):
     traces = kernels_for(resnet.subgraph("n0", "n2"), "none", Gpu.from_card("a100-sxm-40gb"))
     places = {}
