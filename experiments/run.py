@@ -127,6 +127,7 @@ def _one_by_one(jobs: Sequence[Job], report: Report | None) -> list[Result | Non
 def replay_job(job: Job, progress: Report) -> Result | None:
     """Replay one variant on one card; None when the limit of seconds was over before it began."""
     from simulator import replay
+    from simulator.machine.options import Preload
 
     config, limits = job.config, job.limits
     left = None if limits.seconds is None else limits.seconds - (time.time() - job.started)
@@ -141,6 +142,7 @@ def replay_job(job: Job, progress: Report) -> Result | None:
         launch=config["launch"],
         interval_cycles=config["intervals.cycles"],
         l2_state=config["workload.l2_state"],
+        preload=[Preload(address, size) for address, size in variant.copied],
         max_cycles=limits.cycles,
         max_seconds=left,
         progress=progress,

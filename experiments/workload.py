@@ -31,6 +31,8 @@ class Variant:
     kernels: tuple[KernelTrace, ...]
     notes: tuple[str, ...] = ()
     """What a person should know of it, such as operators that only move their bytes."""
+    copied: tuple[tuple[int, int], ...] = ()
+    """(address, bytes) of what is in L2 before the first kernel, beside what `workload.l2_state` says."""
 
 
 def variant_names(config: Config) -> tuple[str, ...]:
@@ -48,10 +50,23 @@ def make_variant(config: Config, name: str, gpu: Gpu) -> Variant:
     if config.source == "traces":
         from simulator.trace.sources import traces_from
 
-        kernels = [kernel for text in config["workload.traces"] for kernel in traces_from(text)]
-    else:
-        kernels = [kernel for spec in config["workload.kernels"] for kernel in _named(spec, config.place)]
+        return _given(
+            name, [kernel for text in config["workload.traces"] for kernel in traces_from(text)], gpu
+        )
+    kernels = [kernel for spec in config["workload.kernels"] for kernel in _named(spec, config.place)]
     return Variant(name, tuple(kernels))
+
+
+def _given(name: str, kernels: list[KernelTrace], gpu: Gpu) -> Variant:
+    """Traces as they are; what a traced run copied to the card is in L2 as far as it fits."""
+    from simulator.trace.accelsim import remarks, resident
+
+    copied = resident(kernels, gpu.l2.size_kib * 1024)
+    notes = remarks(kernels, gpu)
+    if copied:
+        held = sum(size for _, size in copied)
+        notes.append(f"Copies of the traced run leave {held} bytes in L2 before the first kernel.")
+    return Variant(name, tuple(kernels), tuple(notes), copied)
 
 
 def _fused(config: Config, strategy: str, gpu: Gpu) -> Variant:

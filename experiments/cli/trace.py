@@ -11,8 +11,10 @@ examples:
   stallscope trace info kernel:copy,megabytes=4 --json
   stallscope trace check mine.trace.npz
   stallscope trace convert kernel:copy,megabytes=4 --out copy.trace.npz
+  stallscope trace convert traces/kernelslist.g --out run.trace.npz
 
-FILE is a trace file (.trace.npz) or a shipped kernel with its parameters: kernel:NAME[,key=value...].
+FILE is a trace file (.trace.npz), a run that Accel-Sim's tracer recorded (kernelslist.g) or one kernel of it
+(.traceg, .traceg.xz), or a shipped kernel with its parameters: kernel:NAME[,key=value...].
 """
 
 
@@ -28,27 +30,27 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         ("convert", "write the trace as a .trace.npz file"),
     ):
         part = parts.add_parser(name, help=text, description=f"{text.capitalize()}.", epilog=EPILOG)
-        part.add_argument("file", metavar="FILE", help="a .trace.npz file or kernel:NAME[,key=value...]")
+        part.add_argument(
+            "file", metavar="FILE", help="a trace file, a traced run or kernel:NAME[,key=value...]"
+        )
         if name == "convert":
             part.add_argument("--out", required=True, metavar="FILE.trace.npz", help="where to write it")
+        part.add_argument(
+            "--unknown-opcodes",
+            metavar="CLASS",
+            help="count opcodes of a traced run that are not known as this operation class, e.g. ALU",
+        )
         add_common(part)
     return parser
 
 
-def load_traces(text: str) -> list[Any]:
-    """The kernel traces that a TRACE argument names: a shipped kernel or a file."""
-    if text.startswith("kernel:"):
-        from simulator.trace.kernels import from_spec
-
-        return list(from_spec(text))
-    from simulator.trace.archive import load
-
-    return list(load(text))
-
-
 def run(args: argparse.Namespace) -> int:
-    """Describe or check the trace."""
-    traces = load_traces(args.file)
+    """Describe, check or convert the trace."""
+    from simulator.trace.sources import traces_from
+
+    traces: list[Any] = traces_from(args.file, args.unknown_opcodes)
+    for note in dict.fromkeys(text for trace in traces for key, text in trace.meta if key == "note"):
+        say(f"note: {note}")
     parts = {"info": _info, "check": _check, "convert": _convert}
     return parts[args.part](args, traces)
 
@@ -107,7 +109,7 @@ def _check(args: argparse.Namespace, traces: list[Any]) -> int:
 def _convert(args: argparse.Namespace, traces: list[Any]) -> int:
     from simulator.trace.archive import save
 
-    path = save(traces, args.out)
+    path = save(traces, args.out, packed=True)
     document = {"file": str(path), "bytes": path.stat().st_size, "kernels": [trace.name for trace in traces]}
     if args.json:
         print_json(document)

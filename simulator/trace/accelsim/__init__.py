@@ -4,7 +4,17 @@ The format is documented by its users only; what is read, what is refused and wh
 modules. Nothing of that project's code is here.
 """
 
-from simulator.trace.accelsim.architecture import architecture_warning
+from simulator.trace.accelsim.architecture import architecture_warning, remarks
+from simulator.trace.accelsim.copies import copies_of, resident
 from simulator.trace.accelsim.run import AccelSimRun, is_accelsim, load, load_list
 
-__all__ = ["AccelSimRun", "architecture_warning", "is_accelsim", "load", "load_list"]
+__all__ = [
+    "AccelSimRun",
+    "architecture_warning",
+    "copies_of",
+    "is_accelsim",
+    "load",
+    "load_list",
+    "remarks",
+    "resident",
+]

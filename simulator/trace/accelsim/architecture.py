@@ -4,9 +4,12 @@ The instructions, their order and the registers are those that a compiler chose 
 so; times and sizes are the card's.
 """
 
+from collections.abc import Iterable
+
 from hwmodels import Gpu
 from hwmodels.operations import Operation
 from simulator.trace.accelsim.header import KernelHeader
+from simulator.trace.accelsim.reader import NOTE
 from simulator.trace.accelsim.tables import BY_VERSION
 from simulator.trace.schema import KernelTrace
 
@@ -34,6 +37,17 @@ def architecture_warning(source: KernelHeader | KernelTrace, gpu: Gpu) -> str | 
     if missing:
         words += f"; the card has no {', '.join(missing)}"
     return words
+
+
+def remarks(traces: Iterable[KernelTrace], gpu: Gpu) -> list[str]:
+    """Sentences to read before a replay: what traces leave out, how their architecture differs."""
+    found: dict[str, None] = {}
+    for trace in traces:
+        found.update((f"Traced {text}.", None) for key, text in trace.meta if key == NOTE)
+        warning = architecture_warning(trace, gpu)
+        if warning:
+            found[f"Warning: {warning}."] = None
+    return list(found)
 
 
 def traced_version(trace: KernelTrace) -> int | None:

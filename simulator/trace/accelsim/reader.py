@@ -27,6 +27,8 @@ PLACE = re.compile(rb"thread block\s*=\s*(\d{1,10})\s*,\s*(\d{1,10})\s*,\s*(\d{1
 WARP = re.compile(rb"warp\s*=\s*(\d{1,10})")
 COUNT = re.compile(rb"insts\s*=\s*(\d{1,12})")
 MAX_BLOCKS = 1 << 26
+NOTE = "note"
+"""Key of a trace's meta: a sentence on what its replay leaves out."""
 Warps = dict[int, tuple[list[int], list[int], list[int]]]
 
 
@@ -167,7 +169,11 @@ class KernelReader:
             stream=header.stream if self.stream is None else self.stream,
             form="recorded",
             recording=recording,
-            meta=(("source", "accel-sim"), ("binary_version", str(header.binary_version))),
+            meta=(
+                ("source", "accel-sim"),
+                ("binary_version", str(header.binary_version)),
+                *((NOTE, note) for note in self.notes),
+            ),
         )
 
 

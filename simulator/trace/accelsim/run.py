@@ -12,6 +12,7 @@ from typing import overload
 
 from hwmodels.errors import InputError
 from hwmodels.operations import Operation, operation_from
+from simulator.trace.accelsim.copies import with_copies
 from simulator.trace.accelsim.header import KernelHeader, read_header
 from simulator.trace.accelsim.kernelslist import Copy, read_list, wanted
 from simulator.trace.accelsim.reader import KernelReader
@@ -30,11 +31,13 @@ class Kernels(Sequence[KernelTrace]):
         self,
         paths: Sequence[Path],
         streams: Sequence[int],
+        copies: Sequence[Copy],
         fallback: Operation | None,
         notes: dict[str, None],
     ) -> None:
         self.paths = paths
         self.streams = streams
+        self.copies = copies
         self.fallback = fallback
         self.notes = notes
         self.read: dict[int, KernelTrace] = {}
@@ -54,7 +57,8 @@ class Kernels(Sequence[KernelTrace]):
         index = range(len(self))[index]
         if index not in self.read:
             reader = KernelReader(self.paths[index], self.fallback, self.streams[index])
-            self.read[index] = reader.read()
+            before = [(copy.address, copy.bytes) for copy in self.copies if copy.position == index]
+            self.read[index] = with_copies(reader.read(), before)
             self.notes.update(dict.fromkeys(reader.notes))
         return self.read[index]
 
@@ -78,8 +82,10 @@ class AccelSimRun:
 
 
 def is_accelsim(path: str | Path) -> bool:
-    """Whether a name is one of this format's."""
+    """Whether a name is one of this format's, or of a folder with a list."""
     name = Path(path).name
+    if (Path(path) / LIST_NAME).is_file():
+        return True
     return name.endswith((*ENDINGS, ".trace", ".trace.xz", ".tracez", ".xz")) or name == "kernelslist"
 
 
@@ -115,7 +121,7 @@ def _run(paths: tuple[Path, ...], copies: tuple[Copy, ...], fallback: str | None
         with Source(path) as source:
             headers.append(read_header(source))
     notes: dict[str, None] = {}
-    kernels = Kernels(paths, _streams(headers), operation, notes)
+    kernels = Kernels(paths, _streams(headers), copies, operation, notes)
     placed = tuple((copy.position, copy.address, copy.bytes) for copy in copies)
     return AccelSimRun(kernels, tuple(headers), placed, notes)
 
