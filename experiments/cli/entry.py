@@ -19,6 +19,7 @@ DESCRIPTION = "Replay GPU kernels on a model of the memory hierarchy and see whe
 
 EXAMPLES = """\
 examples:
+  stallscope run copy --out results/copy                    the smallest experiment: tables and pictures
   stallscope gpu list                                       which cards there are
   stallscope gpu show a100-sxm-40gb                         every number with unit, source and confidence
   stallscope occupancy --gpu h100-sxm --threads 256 --registers 96 --shared 32768

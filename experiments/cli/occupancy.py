@@ -174,4 +174,5 @@ def _step_words(step: dict[str, Any] | None) -> str:
         "bytes of shared memory a block fewer": step["shared_bytes_fewer"],
     }
     words = " and ".join(f"{count} {what}" for what, count in savings.items() if count)
-    return f"next step: {words} → {step['blocks_per_sm']} blocks ({step['theoretical_occupancy_pct']:.2f} %)"
+    blocks = f"{step['blocks_per_sm']} block{'s' if step['blocks_per_sm'] > 1 else ''}"
+    return f"next step: {words} → {blocks} ({step['theoretical_occupancy_pct']:.2f} %)"
