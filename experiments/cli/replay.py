@@ -13,7 +13,8 @@ examples:
   stallscope replay mine.trace.npz another.trace.npz --gpu a100-sxm-40gb --out results/mine
   stallscope replay mine.trace.npz --max-cycles 100000 --json
 
-TRACE is a trace file (.trace.npz) or a shipped kernel with its parameters: kernel:NAME[,key=value...].
+TRACE is a trace file (.trace.npz), a run that Accel-Sim's tracer recorded (kernelslist.g) or one kernel of it
+(.traceg, .traceg.xz), or a shipped kernel with its parameters: kernel:NAME[,key=value...].
 Several are replayed in order. --set takes the keys of a config: gpu.<key>, launch, intervals.cycles,
 workload.l2_state. Without --out nothing is written.
 """
@@ -25,7 +26,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "replay", help="replay kernel traces on a card", description=__doc__, epilog=EPILOG
     )
     parser.add_argument(
-        "traces", metavar="TRACE", nargs="+", help="a .trace.npz file or kernel:NAME[,key=value...]"
+        "traces", metavar="TRACE", nargs="+", help="a trace file, a traced run or kernel:NAME[,key=value...]"
     )
     parser.add_argument("--gpu", default="a100-sxm-40gb", metavar="CARD", help="card (default: %(default)s)")
     parser.add_argument("--engine", default="reference", metavar="NAME", help="reference or compiled")

@@ -149,7 +149,7 @@ class Decoder:
             error = unknown(place, kind, name[:40], self.opcodes)
             if self.fallback is None:
                 error = type(error)(
-                    place, error.problem, f"{error.remedy} or name a class for unknown opcodes"
+                    place, error.problem, f"{error.remedy} or convert it with --unknown-opcodes CLASS"
                 )
             raise error
         if is_memory(self.fallback) and not has_addresses:

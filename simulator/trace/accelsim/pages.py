@@ -6,34 +6,30 @@ local memory begin at the first byte that the kernel uses. Both are settled when
 alive as long as a warp walks it, so memory is bounded by the blocks that run.
 """
 
-import os
-import tempfile
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.trace.accelsim.spill import Spill
 from simulator.trace.recording import RecordingPage
 from simulator.trace.recording_builder import renumbered
 
 PAGE_INSTRUCTIONS = 1 << 16
-MEMORY_BYTES = 32 << 20
 OPEN_PAGES = 8
 FIELDS = ("blocks", "instruction_starts", "variants", "access_starts", "bases", "pattern_ids")
 
 
 class PageStore:
-    """Appends pages; in memory at first, in a nameless temporary file beyond 32 MiB."""
+    """The pages of one kernel; those that are not in memory any more are in the run's spill."""
 
-    def __init__(self) -> None:
+    def __init__(self, spill: Spill) -> None:
+        self.spill = spill
         self.whole: list[RecordingPage] = []
         self.places: list[tuple[int, tuple[tuple[str, int], ...]]] = []
-        self.bytes = 0
-        self.end = 0
-        self.file: Any = None
 
     def __len__(self) -> int:
         return len(self.places) + len(self.whole)
@@ -41,33 +37,27 @@ class PageStore:
     def add(self, page: RecordingPage) -> None:
         """Keep a page."""
         self.whole.append(page)
-        self.bytes += sum(getattr(page, name).nbytes for name in FIELDS)
-        if self.bytes > MEMORY_BYTES:
-            self._write()
+        self.spill.hold(self, sum(getattr(page, name).nbytes for name in FIELDS))
 
-    def _write(self) -> None:
-        if self.file is None:
-            self.file = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the store)
+    def write_out(self) -> None:
+        """Move what is in memory to the spill."""
         for page in self.whole:
             arrays = [getattr(page, name) for name in FIELDS]
-            self.places.append((self.end, tuple((array.dtype.str, len(array)) for array in arrays)))
-            for array in arrays:
-                self.file.write(array.tobytes())
-                self.end += array.nbytes
-        self.file.flush()
+            start = self.spill.append(b"".join(array.tobytes() for array in arrays))
+            self.places.append((start, tuple((array.dtype.str, len(array)) for array in arrays)))
         self.whole = []
-        self.bytes = 0
 
     def read(self, index: int) -> RecordingPage:
         """A page as it was added."""
         if index >= len(self.places):
             return self.whole[index - len(self.places)]
         start, layout = self.places[index]
+        sizes = [count * np.dtype(dtype).itemsize for dtype, count in layout]
+        data = self.spill.read(start, sum(sizes))
         arrays = []
-        for dtype, count in layout:
-            size = count * np.dtype(dtype).itemsize
-            arrays.append(np.frombuffer(os.pread(self.file.fileno(), size, start), dtype=dtype))
-            start += size
+        for (dtype, _), size in zip(layout, sizes, strict=True):
+            arrays.append(np.frombuffer(data[:size], dtype=dtype))
+            data = data[size:]
         return RecordingPage(*arrays)
 
 

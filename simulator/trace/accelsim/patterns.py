@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.trace.accelsim.spill import Spill
 from simulator.trace.compiled_expression import Offsets
 from simulator.trace.schema import LANES
 
 REMEMBERED = 1 << 14
-FLUSHED_NUMBERS = 1 << 20
+FLUSHED_NUMBERS = 1 << 18
+MEMORY_BYTES = 1 << 20
+COPIED_BYTES = 1 << 17
 
 
 class PatternTable:
@@ -48,18 +51,23 @@ class PatternTable:
 
     def _flush(self) -> None:
         if self.file is None:
-            self.file = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the arrays over it)
+            self.file = tempfile.TemporaryFile()  # noqa: SIM115  (closed when the table is finished)
         self.recent.tofile(self.file)
         self.recent = self._empty()
 
-    def rows(self) -> NDArray[Any]:
-        """All patterns, in memory or mapped from the file."""
+    def rows(self, spill: Spill) -> NDArray[Any]:
+        """All patterns, in memory or mapped from the run's file; nothing can be added any more."""
         shape = (self.count,) if self.width == 1 else (self.count, self.width)
-        if self.file is None:
+        if self.file is None and self.count * self.width * self.recent.itemsize <= MEMORY_BYTES:
             return np.array(self.recent, dtype=self.dtype).reshape(shape)
         self._flush()
-        self.file.flush()
-        return np.memmap(self.file, dtype=self.dtype, mode="r", shape=shape)
+        self.file.seek(0)
+        start = spill.end
+        while chunk := self.file.read(COPIED_BYTES):
+            spill.append(chunk)
+        self.file.close()
+        self.numbers.clear()
+        return np.memmap(spill.file, dtype=self.dtype, mode="r", offset=start, shape=shape)
 
 
 class PatternCache(dict[int, Offsets]):

@@ -17,6 +17,7 @@ from simulator.trace.accelsim.header import KernelHeader, read_header
 from simulator.trace.accelsim.pages import PAGE_INSTRUCTIONS, BlockPlaces, PageStore, StoredPages
 from simulator.trace.accelsim.patterns import PatternCache
 from simulator.trace.accelsim.source import Source, shown
+from simulator.trace.accelsim.spill import Spill
 from simulator.trace.accelsim.statics import StaticTable
 from simulator.trace.recording import Recording
 from simulator.trace.recording_builder import Page
@@ -35,10 +36,17 @@ Warps = dict[int, tuple[list[int], list[int], list[int]]]
 class KernelReader:
     """Reads the file of one kernel; `read` gives the trace, `notes` what the replay leaves out."""
 
-    def __init__(self, path: Path, fallback: Operation | None = None, stream: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        fallback: Operation | None = None,
+        stream: int | None = None,
+        spill: Spill | None = None,
+    ) -> None:
         self.path = path
         self.fallback = fallback
         self.stream = stream
+        self.spill = spill or Spill()
         self.notes: tuple[str, ...] = ()
 
     def read(self) -> KernelTrace:
@@ -53,7 +61,7 @@ class KernelReader:
             source.refuse(f"a grid of {launch.blocks} blocks", f"{MAX_BLOCKS} at most can be recorded")
         statics = StaticTable(str(self.path))
         reader = WarpReader(source, header, self.fallback, statics)
-        store, page = PageStore(), Page()
+        store, page = PageStore(self.spill), Page()
         order, starts = array("q"), array("q", [0])
         seen = bytearray()
         while text := source.content():
@@ -143,7 +151,9 @@ class KernelReader:
     ) -> KernelTrace:
         ordered, variant_statics = statics.order()
         settlement = statics.settlement(header)
-        strides, deltas, lists = (statics.tables[kind].rows() for kind in ("stride", "delta", "list"))
+        strides, deltas, lists = (
+            statics.tables[kind].rows(self.spill) for kind in ("stride", "delta", "list")
+        )
         recording = Recording(
             tuple(instruction for instruction, _ in ordered),
             tuple(pc for _, pc in ordered),

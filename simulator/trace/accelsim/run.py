@@ -17,6 +17,7 @@ from simulator.trace.accelsim.header import KernelHeader, read_header
 from simulator.trace.accelsim.kernelslist import Copy, read_list, wanted
 from simulator.trace.accelsim.reader import KernelReader
 from simulator.trace.accelsim.source import Source
+from simulator.trace.accelsim.spill import Spill
 from simulator.trace.limits import MAX_STREAM
 from simulator.trace.schema import KernelTrace
 
@@ -41,6 +42,7 @@ class Kernels(Sequence[KernelTrace]):
         self.fallback = fallback
         self.notes = notes
         self.read: dict[int, KernelTrace] = {}
+        self.spill = Spill()
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -56,7 +58,7 @@ class Kernels(Sequence[KernelTrace]):
             return [self[number] for number in range(*index.indices(len(self)))]
         index = range(len(self))[index]
         if index not in self.read:
-            reader = KernelReader(self.paths[index], self.fallback, self.streams[index])
+            reader = KernelReader(self.paths[index], self.fallback, self.streams[index], self.spill)
             before = [(copy.address, copy.bytes) for copy in self.copies if copy.position == index]
             self.read[index] = with_copies(reader.read(), before)
             self.notes.update(dict.fromkeys(reader.notes))

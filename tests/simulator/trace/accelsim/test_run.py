@@ -104,7 +104,7 @@ def random_trace(path: Path, blocks: int, turns: int) -> None:
 
 
 def test_what_a_random_trace_costs_goes_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from simulator.trace.accelsim import body, pages, patterns, reader
+    from simulator.trace.accelsim import body, patterns, reader, spill
 
     blocks, turns, path = 40, 50, tmp_path / "kernel-1.traceg"
     random_trace(path, blocks, turns)
@@ -113,7 +113,8 @@ def test_what_a_random_trace_costs_goes_to_disk(tmp_path: Path, monkeypatch: pyt
         (body, "REMEMBERED_SHAPES", 64),
         (patterns, "REMEMBERED", 64),
         (patterns, "FLUSHED_NUMBERS", 2048),
-        (pages, "MEMORY_BYTES", 2048),
+        (patterns, "MEMORY_BYTES", 2048),
+        (spill, "MEMORY_BYTES", 2048),
         (reader, "PAGE_INSTRUCTIONS", 200),
     ):
         monkeypatch.setattr(module, name, value)
@@ -124,6 +125,25 @@ def test_what_a_random_trace_costs_goes_to_disk(tmp_path: Path, monkeypatch: pyt
     assert mix(trace) == {"LDG": blocks * 2 * turns, "EXIT": blocks * 2}
     assert peak < path.stat().st_size // 3
     check(trace)
+
+
+def test_kernels_of_a_run_share_what_memory_they_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from simulator.trace.accelsim import patterns, spill
+
+    names = [f"kernel-{number}.traceg" for number in range(6)]
+    for number, name in enumerate(names):
+        copy_kernel(3, 64, turns=number + 1).write(tmp_path / name)
+    (tmp_path / "kernelslist.g").write_text("\n".join(names))
+    whole = [list(expand(kernel)) for kernel in load(tmp_path).kernels]
+    monkeypatch.setattr(spill, "MEMORY_BYTES", 1500)
+    monkeypatch.setattr(patterns, "MEMORY_BYTES", 0)
+    run = load(tmp_path)
+    kernels = list(run.kernels)
+    assert [list(expand(kernel)) for kernel in reversed(kernels)] == whole[::-1]
+    for kernel in kernels:
+        check(kernel, full=True)
 
 
 @pytest.mark.slow
@@ -143,11 +163,12 @@ def test_a_large_trace_is_read_in_bounded_memory(tmp_path: Path) -> None:
 
 
 def test_pages_on_disk_are_the_pages_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from simulator.trace.accelsim import pages, patterns, reader
+    from simulator.trace.accelsim import pages, patterns, reader, spill
 
     file = copy_kernel(12, 64, turns=3).write(tmp_path / "kernel-1.traceg")
     whole = list(expand(load(file).kernels[0]))
-    monkeypatch.setattr(pages, "MEMORY_BYTES", 300)
+    monkeypatch.setattr(spill, "MEMORY_BYTES", 300)
+    monkeypatch.setattr(patterns, "MEMORY_BYTES", 0)
     monkeypatch.setattr(pages, "OPEN_PAGES", 2)
     monkeypatch.setattr(reader, "PAGE_INSTRUCTIONS", 20)
     monkeypatch.setattr(patterns, "REMEMBERED", 2)
