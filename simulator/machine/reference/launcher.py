@@ -40,8 +40,7 @@ class Launcher(Component):
         self.done_fs = launch.block_done_ns * FS_PER_NS
         self.launch_fs = launch.block_launch_ns * FS_PER_NS
         self.step_millicycles = 1_000_000 // launch.dispatch_blocks_per_kilocycle
-        self.unit = gpu.shared_memory.allocation_unit_bytes
-        self.reserved = gpu.shared_memory.reserved_per_block_bytes
+        self.largest_carveout = gpu.shared_memory.size_kib * 1024
         self.kernels = kernels
         self.gaps = [0] * len(kernels)
         self.streams: dict[int, list[int]] = {}
@@ -220,7 +219,12 @@ class Launcher(Component):
     def _mark_blocked(self, kernel: KernelProgress, cycle: int) -> None:
         """Say which resources of the emptiest SM hold the next block back from now on."""
         book = min(self.books, key=lambda one: one.resident)
-        kernel.blocked = self._lacks(kernel, book) or [WARPS]
+        lacking = self._lacks(kernel, book)
+        used = book.carveout_bytes - book.free_shared
+        if len(lacking) > 1 and SHARED in lacking and used + kernel.shared_bytes <= self.largest_carveout:
+            # A larger carve-out would hold the block; this one was chosen because something else does not.
+            lacking.remove(SHARED)
+        kernel.blocked = lacking or [WARPS]
         kernel.blocked_since = cycle
 
     def _account_blocked(self, kernel: KernelProgress, cycle: int) -> None:
