@@ -10,6 +10,7 @@ import pytest
 from experiments.cli import main
 from hwmodels import Gpu
 from simulator import replay
+from simulator.machine.replay import ENGINES
 from simulator.trace.accelsim import load
 from simulator.trace.archive import load as load_archive
 from simulator.trace.check import check
@@ -22,7 +23,11 @@ NAMES = {"vectoradd": 344, "matrixmul": 4416}
 CLASSES = {
     **{one: one for one in ("EXIT", "FADD", "FFMA", "NOP", "S2R", "MEMBAR", "LDG", "STG", "LDS", "STS")},
     **dict.fromkeys(("IADD", "IADD32I", "ISCADD", "SHL", "SHR"), "ALU"),
-    "MOV": "MOVE", "BRA": "BRANCH", "BAR": "BARRIER", "XMAD": "IMAD", "ISETP": "PREDICATE",
+    "MOV": "MOVE",
+    "BRA": "BRANCH",
+    "BAR": "BARRIER",
+    "XMAD": "IMAD",
+    "ISETP": "PREDICATE",
 }
 MEMORY = re.compile(r"(LDG|STG|LDS|STS)(?:\.[A-Z]+)*(?:\.(\d+))? \d .* 1 0x([0-9a-f]+) (-?\d+) $")
 
@@ -109,11 +114,14 @@ def test_conversion_is_exact_and_ten_times_smaller(folder: Path, tmp_path: Path)
     assert list(expand(back)) == list(expand(trace))
 
 
-def test_every_instruction_is_replayed_once(name: str, folder: Path) -> None:
+def test_every_instruction_is_replayed_once_and_engines_agree(name: str, folder: Path) -> None:
     text = Text(folder / "kernel-1.traceg")
     gpu = Gpu.from_card("v100-sxm2-16gb").scaled("1/16")
-    row = replay(load(folder).kernels, gpu).kernels.iloc[0]
-    assert row["warp_instructions"] == text.lines == NAMES[name]
+    results = [replay(load(folder).kernels, gpu, engine, keep_requests=True) for engine in ENGINES]
+    for result in results:
+        assert result.kernels.iloc[0]["warp_instructions"] == text.lines == NAMES[name]
+        for table in ("kernels", "stalls", "traffic", "latency"):
+            assert getattr(result, table).equals(getattr(results[0], table))
 
 
 def test_the_packed_file_is_the_plain_one(folder: Path, tmp_path: Path) -> None:

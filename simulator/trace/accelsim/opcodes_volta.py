@@ -25,7 +25,9 @@ VOLTA: dict[str, Opcode] = table(
     row(_O.CONVERT, ALWAYS, (0, 2), "FRND I2IP F2IP"),
     row(_O.S2R, ALWAYS, (0, 0), "CS2R GETLMEMBASE LEPC"),
     row(_O.MOVE, NEVER, (0, 2), "R2B SETCTAID SETLMEMBASE"),
-    row(_O.VOTE, MAYBE, (0, 2), "MATCH VOTE_VTG QSPC"),
+    row(_O.VOTE, MAYBE, (0, 2), "MATCH VOTE_VTG"),
+    row(_O.VOTE, MAYBE, (0, 2), "QSPC", ignores_addresses=True),
+    row(_O.IMMA_8816, ALWAYS, (1, 4), "IMMA"),
     row(_O.STG, NEVER, (1, 3), "STG"),
     row(_O.ATOMG, MAYBE, (0, 5), "ATOMG"),
     row(_O.ATOMS, MAYBE, (0, 5), "ATOMS"),
@@ -46,7 +48,6 @@ VOLTA: dict[str, Opcode] = table(
 TURING: dict[str, Opcode] = table(
     VOLTA.values(),
     row(_O.HMMA_1688_F32, ALWAYS, (1, 4), "HMMA"),
-    row(_O.IMMA_8816, ALWAYS, (1, 4), "IMMA"),
     row(_O.BMMA_88128, ALWAYS, (1, 4), "BMMA"),
     row(_O.MOVE, ALWAYS, (0, 1), "MOVM"),
     row(_O.LDSM, ALWAYS, (0, 1), "LDSM"),

@@ -136,6 +136,9 @@ def _counts(name: str, operation: Operation, suffixes: list[str], sources: int) 
         return count, ([1] + [count] * sources)[:sources]
     if is_load(operation) or is_store(operation) or is_atomic(operation):
         words = max(1, bytes_per_lane(name, suffixes) // 4)
+        if "CAS" in suffixes and sources == 2:
+            words *= 2  # before Volta one operand holds what to compare with and what to write
+            return words // 2, [1, words]
         if is_store(operation) and sources == 1:
             return 1, [words]
         return words, ([1] + [1 if is_load(operation) else words] * sources)[:sources]

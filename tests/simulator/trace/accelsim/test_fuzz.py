@@ -5,6 +5,7 @@ memory.
 pieces changed, cut, doubled or swapped, in any header, or plain noise.
 """
 
+import lzma
 import resource
 import sys
 import time
@@ -89,6 +90,7 @@ def sound_files() -> list[list[str]]:
 
 
 FILES = sound_files()
+PACKED = lzma.compress(copy_kernel(1, 40).text().encode())
 
 
 @st.composite
@@ -156,6 +158,54 @@ QUICK = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_
 @given(data=damaged())
 def test_two_thousand_damaged_files(data: bytes, folder: Path) -> None:
     judge(data, folder)
+
+
+@settings(max_examples=300, suppress_health_check=QUICK)
+@given(
+    pieces=st.lists(
+        st.one_of(
+            st.sampled_from(
+                [
+                    "kernel-1.traceg",
+                    "kernel-9.traceg",
+                    "MemcpyHtoD,0x7f0000000000,64",
+                    ",",
+                    "\n",
+                    "\n",
+                    "#",
+                    "9" * 40,
+                ]
+            ),
+            st.text(max_size=8),
+        ),
+        max_size=12,
+    )
+)
+def test_damaged_lists(pieces: list[str], folder: Path) -> None:
+    (folder / "kernel-1.traceg").write_text(copy_kernel(1, 32).text())
+    (folder / "kernelslist.g").write_bytes("".join(pieces).encode("utf-8", "surrogatepass"))
+    words, kernels = "", 0
+    try:
+        kernels = len(load(folder).kernels)
+    except InputError as error:
+        words = str(error)
+    assert bool(words) != bool(kernels)
+    assert "\n" not in words
+
+
+@settings(max_examples=150, suppress_health_check=QUICK)
+@given(at=st.integers(0, 2000), value=st.integers(0, 255), cut=st.integers(0, 4000))
+def test_damaged_packing(at: int, value: int, cut: int, folder: Path) -> None:
+    data = bytearray(PACKED)
+    data[at % len(data)] = value
+    file = folder / "kernel-3.traceg.xz"
+    file.write_bytes(data[:cut])
+    words = ""
+    try:
+        check(load(file).kernels[0])
+    except InputError as error:
+        words = str(error)
+    assert "\n" not in words
 
 
 @pytest.mark.slow

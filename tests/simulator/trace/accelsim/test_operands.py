@@ -97,6 +97,11 @@ def test_tensor_shapes(opcode: str, operation: Operation, tmp_path: Path) -> Non
     assert instruction(tmp_path, opcode, [4], [8, 12, 16]).operation is operation
 
 
+def test_compare_and_swap_before_volta_has_its_two_words_in_one_operand(tmp_path: Path) -> None:
+    found = instruction(tmp_path, "ATOM.E.CAS", [4], [2, 6], memory=True, binary=61)
+    assert (found.dst, found.src) == ((4,), (2, 3, 6, 7))
+
+
 def test_volta_steps(tmp_path: Path) -> None:
     found = instruction(tmp_path, "HMMA.884.F32.F32.STEP0", [4], [8, 12, 16], binary=VOLTA)
     assert (found.operation, found.dst) == (Operation.HMMA_884_F32, (4, 5))
