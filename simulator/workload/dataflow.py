@@ -6,6 +6,7 @@ writes each output once. What kernels really move, with tiles and caches, is the
 """
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 from simulator.workload.graph import Graph, Operator
 
@@ -95,14 +96,12 @@ def analyse(graph: Graph) -> DataFlow:
             )
         )
     edges.sort(key=lambda edge: (number[edge.producer], number[edge.consumer]))
-    live = [
-        sum(
-            life.bytes
-            for life in lives
-            if life.kind == "intermediate" and life.first_write <= step <= life.last_read
-        )
-        for step in range(len(graph.operators))
-    ]
+    changes = [0] * (len(graph.operators) + 2)
+    for life in lives:
+        if life.kind == "intermediate" and life.last_read >= life.first_write:
+            changes[life.first_write] += life.bytes
+            changes[life.last_read + 1] -= life.bytes
+    live = list(accumulate(changes))[: len(graph.operators)]
     return DataFlow(tuple(edges), tuple(lives), tuple(live))
 
 

@@ -29,24 +29,26 @@ def groups_for(graph: Graph, strategy: str) -> list[Group]:
     if strategy == "none":
         return [Group((operator,), "no fusion asked for") for operator in graph.operators]
     groups: list[Group] = []
+    consumers = graph.consumers()
     taken: set[str] = set()
     written = {name for name, tensor in graph.tensors.items() if tensor.kind in {"input", "weight"}}
     for operator in graph.operators:
         if operator.name in taken:
             continue
-        group = chain_from(graph, operator, written)
+        group = chain_from(graph, operator, consumers, written)
         groups.append(group)
         taken.update(member.name for member in group.operators)
         written.update(output for member in group.operators for output in member.outputs)
     return groups
 
 
-def chain_from(graph: Graph, first: Operator, written: set[str]) -> Group:
+def chain_from(
+    graph: Graph, first: Operator, consumers: dict[str, list[Operator]], written: set[str]
+) -> Group:
     """The longest chain that the rule allows behind `first`."""
     members = [first]
     if convolution_of(graph, first)[0] is None and chained_input(graph, first) is None:
         return Group((first,), f"{first.kind} carries no chain")
-    consumers = graph.consumers()
     while True:
         value = next(output for output in members[-1].outputs if output)
         readers = consumers.get(value, [])

@@ -6,6 +6,7 @@ read.
 """
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -93,11 +94,11 @@ def operators_of(model: Any, tensors: dict[str, Tensor]) -> list[Operator]:
     inferred shape and no reader (Dropout's mask) is left out.
     """
     nodes = [node for node in model.graph.node if node.op_type not in CONSTANTS]
-    names = [node.name for node in nodes]
+    names = Counter(node.name for node in nodes)
     read = {one for node in nodes for one in node.input} | {one.name for one in model.graph.output}
     return [
         Operator(
-            node.name if node.name and names.count(node.name) == 1 else f"n{index}",
+            node.name if node.name and names[node.name] == 1 else f"n{index}",
             node.op_type,
             tuple(node.input),
             tuple(one if one in tensors or one in read else "" for one in node.output),

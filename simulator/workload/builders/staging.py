@@ -61,6 +61,10 @@ class Staging:
         self.needs_top = shape.guards_height or self.tail
         self.needs_turn = shape.tiles_a_row > 1 and shape.window[0] > 1
         self.partial = shape.window_row % DEPTH != 0
+        self.ragged = shape.filters % COLUMNS != 0
+        # What must be zero where nothing is loaded; pixels and tiles that do not exist may be anything.
+        self.pixel_zeros = self.partial or shape.guards_height or shape.guards_width
+        self.filter_zeros = self.partial or self.ragged
 
     # -- set-up
 
@@ -123,9 +127,12 @@ class Staging:
 
     # -- one tile
 
-    def fetch(self, tile: Index, place: Scalar, also: Flag | None) -> None:
-        """Copy depth tile number `tile` (a closed form) to the stage at `place`; lanes outside give zeros."""
+    def fetch(self, tile: Index, place: Scalar, more: Flag | None) -> None:
+        """Copy depth tile number `tile` (a closed form) to the stage at `place`, if there are `more`; lanes
+        outside the image give zeros.
+        """
         emitter, shape = self.emitter, self.shape
+        also = more
         row = tile // shape.tiles_a_row
         along = tile % shape.tiles_a_row * DEPTH + self.chunk.index
         position = Scalar(self.position, along)
@@ -137,21 +144,20 @@ class Staging:
             flag = self.pixel_flag(pixel, row, position, also)
             offset = emitter.add(pixel.offset, step)
             pointer = emitter.pointer(self.pixels.base_address, offset, 2)
-            self.copy(place, self.place_of(number), pointer, 0, flag, self.pixel_id)
+            self.copy(place, self.place_of(number), pointer, 0, flag, self.pixel_id, self.pixel_zeros)
         start = Scalar(
             self.filter_offset, self.filter_start.index + row * shape.window_row + along - self.chunk.index
         )
         pointer = emitter.pointer(self.filters.base_address, start, 2)
         depth = shape.window[0] * shape.window_row
-        ragged = shape.filters % COLUMNS != 0
         for number in range(COLUMNS // self.rows_a_pass):
             step_rows = number * self.rows_a_pass
             flag = also
-            if ragged:
+            if self.ragged:
                 here = emitter.add(self.filter_row, step_rows) if step_rows else self.filter_row
                 flag = emitter.within(here, shape.filters, also)
             target = self.tile.row_bytes + self.place_of(number)
-            self.copy(place, target, pointer, 2 * depth * step_rows, flag, self.filter_id)
+            self.copy(place, target, pointer, 2 * depth * step_rows, flag, self.filter_id, self.filter_zeros)
 
     def pixel_flag(self, pixel: PixelRow, row: Index, position: Scalar, also: Flag | None) -> Flag | None:
         """Whether this row's chunk lies inside the image."""
@@ -173,16 +179,23 @@ class Staging:
         return number * self.rows_a_pass // 2 * PAIR_BYTES
 
     def copy(
-        self, place: Scalar, target: int, pointer: Pointer, offset: int, flag: Flag | None, tensor: int
+        self,
+        place: Scalar,
+        target: int,
+        pointer: Pointer,
+        offset: int,
+        flag: Flag | None,
+        tensor: int,
+        zeros: bool,
     ) -> None:
         """One chunk: asynchronously, or into a register group that `deposit` stores later."""
         emitter, width = self.emitter, 2 * self.shape.chunk
         if self.async_copy:
             emitter.copy_async(place, target, pointer, width, flag, tensor, offset)
             return
-        held = (
-            emitter.constant(0, "held", width // 4) if flag is not None else emitter.fresh(width // 4, "held")
-        )
+        held = emitter.fresh(width // 4, "held")
+        if zeros:
+            emitter.refill(held, 0)
         emitter.load(pointer, width // 4, offset, flag, tensor, into=held)
         self.held.append((held, target))
 
