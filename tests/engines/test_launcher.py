@@ -37,7 +37,7 @@ def marks(record, kernel=0):
     return sorted((one.issue_fs // period, one.sm) for one in record.requests if one.kernel == kernel)
 
 
-@pytest.mark.parametrize("sms", [3, 8])
+@pytest.mark.parametrize("sms", [6, 8])
 def test_breadth_first_one_block_a_cycle(run, sms):
     gpu = tiny_card(sm_count=sms, sm__sub_cores=1, sm__scheduler="lrr")
     got = marks(run(marked(3 * sms, work=LONG), gpu, keep_requests=True))
