@@ -108,6 +108,19 @@ def check_warps(trace: KernelTrace, recording: Recording, page: RecordingPage, s
                 )
 
 
+def offsets_of(recording: Recording, patterns: NDArray[Any]) -> NDArray[np.int64]:
+    """The 32 offsets of each pattern id; only these are read, since the tables may be large and on disk."""
+    ids = patterns.astype(np.int64)
+    offsets = np.empty((len(ids), LANES), dtype=np.int64)
+    first = 0
+    for table in (recording.strides, recording.deltas, recording.lists):
+        chosen = (first <= ids) & (ids < first + len(table))
+        rows = table[ids[chosen] - first]
+        offsets[chosen] = rows[:, None] * np.arange(LANES, dtype=np.int64) if rows.ndim == 1 else rows
+        first += len(table)
+    return offsets
+
+
 def check_addresses(
     trace: KernelTrace, recording: Recording, page: RecordingPage, statics: NDArray[Any]
 ) -> None:
@@ -122,10 +135,9 @@ def check_addresses(
     ends = np.array([space_limit(trace, space)[0] for space in Space], dtype=np.int64)[spaces]
     widths = np.array([max(1, one.bytes_per_lane) for one in recording.instructions])[statics[owner]]
     lanes = np.arange(LANES, dtype=np.int64)
-    table = np.concatenate((recording.strides[:, None] * lanes, recording.deltas, recording.lists))
     for start in range(0, len(owner), CHUNK):
         part = slice(start, start + CHUNK)
-        addresses = page.bases[part, None] + table[page.pattern_ids[part]]
+        addresses = page.bases[part, None] + offsets_of(recording, page.pattern_ids[part])
         active = (
             recording.variant_masks[page.variants[owner[part]]][:, None] >> lanes.astype(np.uint32) & 1
         ) != 0
