@@ -2,6 +2,7 @@
 
 import lzma
 import re
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -128,3 +129,13 @@ def test_the_packed_file_is_the_plain_one(folder: Path, tmp_path: Path) -> None:
     packed = tmp_path / "kernel-1.traceg.xz"
     packed.write_bytes(lzma.compress((folder / "kernel-1.traceg").read_bytes()))
     assert list(expand(load(packed).kernels[0])) == list(expand(load(folder).kernels[0]))
+
+
+def test_reading_is_not_slower_than_replaying(shared_folder: Path) -> None:
+    folder = shared_folder / "inputs" / "accelsim" / "matrixmul"
+    gpu = Gpu.from_card("v100-sxm2-16gb").scaled("1/16")
+    started = time.process_time()
+    (trace,) = load(folder).kernels
+    read = time.process_time() - started
+    replay([trace], gpu, "reference")
+    assert read < time.process_time() - started - read
