@@ -7,7 +7,7 @@ parameters for inference batch normalisation). Broadcasting beyond channel param
 
 from hwmodels.errors import InputError
 from simulator.workload.builders.geometry import Convolution
-from simulator.workload.graph import Graph, Operator
+from simulator.workload.graph import ITEM_BYTES, Graph, Operator
 from simulator.workload.layout import DTYPES
 
 ADDITIONS = frozenset({"Add", "Sum"})
@@ -60,8 +60,8 @@ def convolution_of(graph: Graph, operator: Operator) -> tuple[Convolution | None
     if operator.kind != "Conv":
         return None, f"{operator.kind} has no kernel program"
     pixels, filters = (graph.tensors[name] for name in operator.inputs[:2])
-    if pixels.dtype != "float16":
-        return None, f"Conv of {pixels.dtype} has no kernel program (float16 has)"
+    if pixels.dtype not in DTYPES:
+        return None, f"Conv of {pixels.dtype} has no kernel program (float16 and float32 have)"
     if len(pixels.shape) != 4:
         return None, f"Conv in {len(pixels.shape) - 2} dimensions has no kernel program"
     if operator.attribute("group", 1) != 1:
@@ -91,6 +91,7 @@ def convolution_of(graph: Graph, operator: Operator) -> tuple[Convolution | None
         (strides[0], strides[1]),
         pads,
         dilations[0],
+        ITEM_BYTES[pixels.dtype],
     )
     result = next(graph.tensors[name].shape for name in operator.outputs if name)
     if result != (batch, shape.filters, shape.out_height, shape.out_width):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hwmodels.errors import InputError
 from simulator.workload.layout import padded_channels
 
+ROW_BYTES = 64  # of depth in a tile row
 DEPTH = 32  # halves of depth in a tile
 COLUMNS = 64  # filters in a tile
 PAIR_BYTES = 144  # two tile rows of 64 bytes, then 16 of skew: no bank conflict for copies and matrix loads
@@ -34,6 +35,7 @@ class Convolution:
     strides: tuple[int, int] = (1, 1)
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     row_dilation: int = 1
+    element_bytes: int = 2
 
     def __post_init__(self) -> None:
         if self.out_height < 1 or self.out_width < 1:
@@ -78,9 +80,14 @@ class Convolution:
         return self.window[1] * self.stored_channels
 
     @property
+    def depth(self) -> int:
+        """Elements of depth in a tile."""
+        return ROW_BYTES // self.element_bytes
+
+    @property
     def tiles_a_row(self) -> int:
         """Depth tiles of one filter row."""
-        return -(-self.window_row // DEPTH)
+        return -(-self.window_row // self.depth)
 
     @property
     def depth_tiles(self) -> int:
@@ -108,8 +115,23 @@ class Convolution:
 
     @property
     def chunk(self) -> int:
-        """Halves of one copy: 8 (16 bytes), or 4 where a pixel has no more."""
-        return min(8, self.stored_channels)
+        """Elements of one copy: 16 bytes, or what a pixel has."""
+        return min(16 // self.element_bytes, self.stored_channels)
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Bytes of one copy."""
+        return self.chunk * self.element_bytes
+
+    @property
+    def out_pitch(self) -> int:
+        """Bytes from row to row of the shared output tile: 64 outputs and a skew against bank conflicts."""
+        return COLUMNS * self.element_bytes + (16 if self.element_bytes == 2 else 32)
+
+    @property
+    def multiply_adds(self) -> int:
+        """Products that the operator asks for, padding left out of the channels but not out of the image."""
+        return self.rows * self.filters * self.channels * self.window[0] * self.window[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +157,7 @@ class Tile:
 
     @property
     def shared_bytes(self) -> int:
-        """Shared bytes of a block: two stages (the epilogue's tile fits in them)."""
+        """Shared bytes of a block: two stages (the epilogue's tile of halves fits in them)."""
         return 2 * self.stage_bytes
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hwmodels.operations import Operation
 from simulator.trace.schema import Guard, TensorInfo
 from simulator.workload.affine import Index
-from simulator.workload.builders.geometry import COLUMNS, DEPTH, PAIR_BYTES, THREADS, Convolution, Tile
+from simulator.workload.builders.geometry import COLUMNS, PAIR_BYTES, ROW_BYTES, THREADS, Convolution, Tile
 from simulator.workload.emit import Emitter, Flag, Pointer, Scalar
 from simulator.workload.ir import Effect, Part
 
@@ -53,14 +53,14 @@ class Staging:
         self.async_copy = async_copy
         self.pixel_id = emitter.tensor(pixels)
         self.filter_id = emitter.tensor(filters)
-        self.chunks = DEPTH // shape.chunk
+        self.chunks = shape.depth // shape.chunk
         self.rows_a_pass = THREADS // self.chunks
         self.held: list[tuple[Part, int]] = []
         # A window may leave the image above or below, and a tile may have rows beyond the last pixel.
         self.tail = shape.rows % tile.rows != 0
         self.needs_top = shape.guards_height or self.tail
         self.needs_turn = shape.tiles_a_row > 1 and shape.window[0] > 1
-        self.partial = shape.window_row % DEPTH != 0
+        self.partial = shape.window_row % shape.depth != 0
         self.ragged = shape.filters % COLUMNS != 0
         # What must be zero where nothing is loaded; pixels and tiles that do not exist may be anything.
         self.pixel_zeros = self.partial or shape.guards_height or shape.guards_width
@@ -92,8 +92,8 @@ class Staging:
         self.turn = emitter.constant(0, "tile in row") if self.needs_turn else None
         pair = emitter.divide(row, 2)
         odd = emitter.remainder(row, 2)
-        place = emitter.multiply_add(pair, PAIR_BYTES, emitter.multiply_add(chunk, 2 * shape.chunk))
-        return emitter.multiply_add(odd, 2 * DEPTH, place, "copy place")
+        place = emitter.multiply_add(pair, PAIR_BYTES, emitter.multiply_add(chunk, shape.chunk_bytes))
+        return emitter.multiply_add(odd, ROW_BYTES, place, "copy place")
 
     def pixel_row(self, pixel: Scalar) -> PixelRow:
         """Where the window of one output pixel lies in the image."""
@@ -134,7 +134,7 @@ class Staging:
         emitter, shape = self.emitter, self.shape
         also = more
         row = tile // shape.tiles_a_row
-        along = tile % shape.tiles_a_row * DEPTH + self.chunk.index
+        along = tile % shape.tiles_a_row * shape.depth + self.chunk.index
         position = Scalar(self.position, along)
         step = Scalar(self.step_offset, row * (shape.row_dilation * shape.row_elements) + along)
         if self.partial:
@@ -143,13 +143,13 @@ class Staging:
         for number, pixel in enumerate(self.rows):
             flag = self.pixel_flag(pixel, row, position, also)
             offset = emitter.add(pixel.offset, step)
-            pointer = emitter.pointer(self.pixels.base_address, offset, 2)
+            pointer = emitter.pointer(self.pixels.base_address, offset, shape.element_bytes)
             self.copy(place, self.place_of(number), pointer, 0, flag, self.pixel_id, self.pixel_zeros)
         start = Scalar(
             self.filter_offset, self.filter_start.index + row * shape.window_row + along - self.chunk.index
         )
-        pointer = emitter.pointer(self.filters.base_address, start, 2)
-        depth = shape.window[0] * shape.window_row
+        pointer = emitter.pointer(self.filters.base_address, start, shape.element_bytes)
+        pitch = shape.element_bytes * shape.window[0] * shape.window_row
         for number in range(COLUMNS // self.rows_a_pass):
             step_rows = number * self.rows_a_pass
             flag = also
@@ -157,7 +157,7 @@ class Staging:
                 here = emitter.add(self.filter_row, step_rows) if step_rows else self.filter_row
                 flag = emitter.within(here, shape.filters, also)
             target = self.tile.row_bytes + self.place_of(number)
-            self.copy(place, target, pointer, 2 * depth * step_rows, flag, self.filter_id, self.filter_zeros)
+            self.copy(place, target, pointer, pitch * step_rows, flag, self.filter_id, self.filter_zeros)
 
     def pixel_flag(self, pixel: PixelRow, row: Index, position: Scalar, also: Flag | None) -> Flag | None:
         """Whether this row's chunk lies inside the image."""
@@ -189,7 +189,7 @@ class Staging:
         zeros: bool,
     ) -> None:
         """One chunk: asynchronously, or into a register group that `deposit` stores later."""
-        emitter, width = self.emitter, 2 * self.shape.chunk
+        emitter, width = self.emitter, self.shape.chunk_bytes
         if self.async_copy:
             emitter.copy_async(place, target, pointer, width, flag, tensor, offset)
             return
@@ -210,15 +210,15 @@ class Staging:
         """Move the stepping registers to the next depth tile."""
         emitter, shape = self.emitter, self.shape
         jump = shape.row_dilation * shape.row_elements
-        back = (shape.tiles_a_row - 1) * DEPTH
+        back = (shape.tiles_a_row - 1) * shape.depth
         if not self.needs_turn:
             rows = shape.window[0] > 1
-            emitter.increase(self.step_offset, jump if rows else DEPTH)
-            emitter.increase(self.filter_offset, shape.window_row if rows else DEPTH)
+            emitter.increase(self.step_offset, jump if rows else shape.depth)
+            emitter.increase(self.filter_offset, shape.window_row if rows else shape.depth)
             if rows and self.window_row is not None:
                 emitter.increase(self.window_row, shape.row_dilation)
             if not rows and (self.partial or shape.guards_width):
-                emitter.increase(self.position, DEPTH)
+                emitter.increase(self.position, shape.depth)
             return
         turn = self.turn
         if turn is None:
@@ -226,13 +226,13 @@ class Staging:
         emitter.increase(turn, 1)
         wrap = emitter.fresh(1, "wrap", predicate=True)
         emitter.op(Operation.PREDICATE, Effect.EQUALS, (wrap,), (turn,), (shape.tiles_a_row,))
-        emitter.increase(self.step_offset, emitter.select(wrap, jump - back, DEPTH))
-        if shape.window_row % DEPTH:
-            emitter.increase(self.filter_offset, emitter.select(wrap, shape.window_row - back, DEPTH))
+        emitter.increase(self.step_offset, emitter.select(wrap, jump - back, shape.depth))
+        if shape.window_row % shape.depth:
+            emitter.increase(self.filter_offset, emitter.select(wrap, shape.window_row - back, shape.depth))
         else:
-            emitter.increase(self.filter_offset, DEPTH)
+            emitter.increase(self.filter_offset, shape.depth)
         if self.partial or shape.guards_width:
-            emitter.increase(self.position, emitter.select(wrap, -back, DEPTH))
+            emitter.increase(self.position, emitter.select(wrap, -back, shape.depth))
         if self.window_row is not None:
             emitter.increase(self.window_row, emitter.select(wrap, shape.row_dilation, 0))
         keep = emitter.constant(0)

@@ -2,6 +2,8 @@
 tails, epilogues, both tensor-core shapes, capped registers.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,13 +43,12 @@ def direct(shape: Convolution, x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 def setting(shape: Convolution, fused: bool):
     place = Placement()
+    dtype = {2: "float16", 4: "float32"}[shape.element_bytes]
     image = (shape.batch, shape.channels, shape.height, shape.width)
     result = (shape.batch, shape.filters, shape.out_height, shape.out_width)
-    out_layout = Layout(result, "float16", "activation")
-    x = place.place("x", Layout(image, "float16", "activation"), "input")
-    w = place.place(
-        "w", Layout((shape.filters, shape.channels, *shape.window), "float16", "filter"), "weight"
-    )
+    out_layout = Layout(result, dtype, "activation")
+    x = place.place("x", Layout(image, dtype, "activation"), "input")
+    w = place.place("w", Layout((shape.filters, shape.channels, *shape.window), dtype, "filter"), "weight")
     y, z, out, other = (place.place(n, out_layout, "intermediate") for n in ("y", "z", "out", "other"))
     vector = Layout((1, shape.filters), "float32", "activation")
     scale, shift = (place.place(n, vector, "weight") for n in ("scale", "shift"))
@@ -62,12 +63,13 @@ def setting(shape: Convolution, fused: bool):
 def inputs(shape: Convolution):
     rng = np.random.default_rng(3)
     draw = rng.standard_normal
+    dtype = {2: np.float16, 4: np.float32}[shape.element_bytes]
     return {
-        "x": draw((shape.batch, shape.channels, shape.height, shape.width)).astype(np.float16),
-        "w": (draw((shape.filters, shape.channels, *shape.window)) / 8).astype(np.float16),
+        "x": draw((shape.batch, shape.channels, shape.height, shape.width)).astype(dtype),
+        "w": (draw((shape.filters, shape.channels, *shape.window)) / 8).astype(dtype),
         "scale": draw((1, shape.filters)).astype(np.float32),
         "shift": draw((1, shape.filters)).astype(np.float32),
-        "other": draw((shape.batch, shape.filters, shape.out_height, shape.out_width)).astype(np.float16),
+        "other": draw((shape.batch, shape.filters, shape.out_height, shape.out_width)).astype(dtype),
     }
 
 
@@ -93,6 +95,24 @@ def test_convolution_gives_true_values(run_kernels, name, target, rows, fused, c
         assert allocation.registers_per_thread <= cap
     else:
         assert allocation.spill_bytes_per_thread == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "cap"),
+    [("image", 64, None), ("dilated", 64, None), ("wide", 128, None), ("pointwise", 64, 72)],
+)
+@pytest.mark.parametrize("target", [AMPERE, VOLTA], ids=["ampere", "volta"])
+def test_single_precision_by_multiply_adds(run_kernels, name, rows, cap, target):
+    shape = replace(SHAPES[name], element_bytes=4)
+    place, x, w, y, stages = setting(shape, True)
+    kernel = convolution_kernel("conv", "n0", shape, x, w, y, stages, target, Tile(rows))
+    values = inputs(shape)
+    (got,), (allocation,) = run_kernels([kernel], place, values, ["out"], cap)
+    scale, shift = (values[n].reshape(1, -1, 1, 1).astype(np.float64) for n in ("scale", "shift"))
+    expected = np.maximum(direct(shape, values["x"], values["w"]) * scale + shift + values["other"], 0)
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
+    assert (allocation.spill_bytes_per_thread > 0) == (cap is not None)
+    assert allocation.registers_per_thread <= (cap or (168 if rows == 128 else 128))
 
 
 def test_too_many_pixel_tiles_for_y_go_to_x(run_kernels, monkeypatch):
