@@ -40,11 +40,30 @@ class Effect(IntEnum):
     FLOAT_MULTIPLY = auto()
     FLOAT_FUSED = auto()  # src0 * src1 + src2
     FLOAT_MAXIMUM = auto()  # greater of src0 and n0 (or src1)
+    FLOAT_MINIMUM = auto()  # lesser of src0 and n0 (or src1)
+    FLOAT_OFFSET = auto()  # src0 + n0
+    FLOAT_SCALE = auto()  # src0 * n0 (+ src1)
+    FLOAT_FUSED_CONSTANT = auto()  # src0 * src1 + n0
+    FLOAT_FUSED_NEGATED = auto()  # src2 - src0 * src1
+    FLOAT_SUBTRACT = auto()  # src0 - src1
+    FLOAT_ABSOLUTE = auto()  # src0 without its sign
+    FLOAT_COPY_SIGN = auto()  # src0 with the sign of src1
+    FLOAT_ROUND = auto()  # src0 rounded: one of Rounding in n0
+    FLOAT_BELOW = auto()  # p = src0 < n0 (or src1)
+    FLOAT_EQUALS = auto()  # p = src0 == n0 (or src1)
+    FLOAT_ORDINARY = auto()  # p = src1 (or 1) / src0 is far from overflow and underflow
+    FUNCTION = auto()  # special function n0 of src0: one of Function; subnormal numbers count as zero
+    TO_FLOAT = auto()  # integer to float: byte n0 of src0 (-1: the word), signed where n1
+    FROM_FLOAT = auto()  # float to integer: rounding n0, clamped to n1 … n2
+    INSERT = auto()  # src0 | src1 << n0
+    XOR = auto()  # src words ^ n0
+    WIDE_UNSIGNED = auto()  # 64 bits: unsigned src0 * n0
     MATRIX_16816 = auto()  # dst quad = A (src0, quad) * B (src1, pair) + C (src2, quad)
-    MATRIX_884 = auto()  # step n0 of four quad-pair products: dst pair = A (pair) * B (pair) + C (pair)
+    MATRIX_884 = auto()  # step n0 of four quad-pair products: dst pair = A (pair) * B (pair) + C (pair);
+    # lanes hold a depth of A where n1 is 1, of B where n2 is 1, else a row and a column
     LOAD = auto()
     STORE = auto()
-    LOAD_MATRIX = auto()  # four 8 × 8 matrices of halves, row addresses by lane
+    LOAD_MATRIX = auto()  # four 8 × 8 matrices of halves, row addresses by lane; transposed where n0 is 1
     COPY_ASYNC = auto()  # global to shared, zeros where the predicate is false
     COMMIT = auto()
     WAIT = auto()
@@ -63,6 +82,28 @@ class Special(IntEnum):
     THREAD = 0
     BLOCK_X = 1
     BLOCK_Y = 2
+    BLOCK_Z = 3
+
+
+@unique
+class Function(IntEnum):
+    """What the special function unit computes."""
+
+    RECIPROCAL = 0
+    RECIPROCAL_ROOT = 1
+    ROOT = 2
+    EXPONENTIAL = 3  # of base 2
+    LOGARITHM = 4  # to base 2
+
+
+@unique
+class Rounding(IntEnum):
+    """Directions of rounding to a whole number."""
+
+    NEAREST = 0  # halves to even
+    DOWN = 1
+    UP = 2
+    ZERO = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from simulator.workload.allocate import Allocation
 from simulator.workload.interpret import matrix
 from simulator.workload.interpret.access import WarpMemory
 from simulator.workload.interpret.effects import ARITHMETIC
+from simulator.workload.interpret.functions import FLOAT_TESTS, FUNCTIONS
 from simulator.workload.interpret.memory import GlobalMemory, Mask, scatter
 from simulator.workload.interpret.state import GARBAGE, BlockState
 from simulator.workload.ir import Body, Effect, Op, Repeat, Special
@@ -25,6 +26,7 @@ SPECIAL_VARIABLES = {
     Special.THREAD: Variable.THREAD,
     Special.BLOCK_X: Variable.BLOCK_X,
     Special.BLOCK_Y: Variable.BLOCK_Y,
+    Special.BLOCK_Z: Variable.BLOCK_Z,
 }
 
 
@@ -54,13 +56,18 @@ class Warp(WarpMemory):
     def execute(self, op: Op) -> None:
         """One operation."""
         mask = self.active(op)
-        if op.effect in ARITHMETIC:
+        compute = ARITHMETIC.get(op.effect) or FUNCTIONS.get(op.effect)
+        if compute is not None:
             source = [word for part in op.src for word in self.read(part)]
-            results = ARITHMETIC[op.effect](source, op.numbers)
+            results = compute(source, op.numbers)
             at = 0
             for part in op.dst:
                 self.write(part, results[at : at + part.words], mask)
                 at += part.words
+        elif op.effect in FLOAT_TESTS:
+            place = self.block.places[op.dst[0].virtual.number] - FIRST_PREDICATE
+            outcome = FLOAT_TESTS[op.effect]([self.read(part)[0] for part in op.src], op.numbers)
+            np.copyto(self.predicates[place], outcome, where=mask)
         elif op.effect in PREDICATE_EFFECTS:
             place = self.block.places[op.dst[0].virtual.number] - FIRST_PREDICATE
             value = self.read(op.src[0])[0]
@@ -95,7 +102,7 @@ class Warp(WarpMemory):
             self.write(op.dst[0], matrix.product_16816(*(self.read(part) for part in op.src)), mask)
         elif op.effect is Effect.MATRIX_884:
             sources = (self.read(part) for part in op.src)
-            self.write(op.dst[0], matrix.product_884(int(op.numbers[0]), *sources), mask)
+            self.write(op.dst[0], matrix.product_884(op.numbers, *sources), mask)
         elif op.effect is Effect.SHUFFLE_XOR:
             lanes = np.arange(32) ^ int(op.numbers[0])
             self.write(op.dst[0], [self.read(op.src[0])[0][:, lanes]], mask)
