@@ -134,6 +134,11 @@ class Convolution:
         return self.rows * self.filters * self.channels * self.window[0] * self.window[1]
 
 
+def turned_pitch(extent: int, element_bytes: int) -> int:
+    """Bytes from depth to depth of a tile that lies in memory along its rows (or columns), not its depth."""
+    return extent * element_bytes + 16
+
+
 @dataclass(frozen=True, slots=True)
 class Tile:
     """What a block of four warps computes: `rows` × COLUMNS outputs; a warp has half of each."""

@@ -3,7 +3,7 @@ groups.
 """
 
 from hwmodels.operations import Operation
-from simulator.workload.builders.geometry import DEPTH, PAIR_BYTES, Tile
+from simulator.workload.builders.geometry import COLUMNS, DEPTH, PAIR_BYTES, Tile, turned_pitch
 from simulator.workload.builders.matrix import OUT_PITCH, WARP_COLUMNS, FragmentAddresses, store_pair
 from simulator.workload.emit import Emitter, Scalar
 from simulator.workload.ir import Effect, Part
@@ -14,8 +14,18 @@ class Matrix16816:
     needed.
     """
 
-    def __init__(self, emitter: Emitter, tile: Tile, pixels: int, filters: int, result: int) -> None:
+    def __init__(
+        self,
+        emitter: Emitter,
+        tile: Tile,
+        pixels: int,
+        filters: int,
+        result: int,
+        turned: tuple[bool, bool] = (False, False),
+    ) -> None:
         self.emitter = emitter
+        self.turned = turned
+        self.pitches = (turned_pitch(tile.rows, 2), turned_pitch(COLUMNS, 2))
         self.tile = tile
         self.tensors = (pixels, filters, result)
         self.addresses = FragmentAddresses(emitter)
@@ -25,26 +35,28 @@ class Matrix16816:
     def begin(self, thread: Scalar) -> None:
         emitter = self.emitter
         lane, row_half, column_half = self.addresses.split(thread)
-        odd = emitter.remainder(lane, 2)
-        pair = emitter.remainder(emitter.divide(lane, 2), 8)
         high = emitter.divide(lane, 16)
-        warp_bytes = self.tile.warp_rows // 2 * PAIR_BYTES
-        self.row_place = self.addresses.sum(
-            [(pair, PAIR_BYTES), (odd, 2 * DEPTH), (high, 16), (row_half, warp_bytes)], 0, "pixel fragment"
-        )
-        low_pair = emitter.remainder(emitter.divide(lane, 2), 4)
-        middle = emitter.remainder(emitter.divide(lane, 8), 2)
-        self.column_place = self.addresses.sum(
-            [
-                (low_pair, PAIR_BYTES),
-                (odd, 2 * DEPTH),
-                (middle, 16),
-                (high, 4 * PAIR_BYTES),
-                (column_half, WARP_COLUMNS // 2 * PAIR_BYTES),
-            ],
-            self.tile.row_bytes,
-            "filter fragment",
-        )
+        if self.turned[0] or self.turned[1]:
+            eighth, middle = emitter.remainder(lane, 8), emitter.remainder(emitter.divide(lane, 8), 2)
+        if not (self.turned[0] and self.turned[1]):
+            odd = emitter.remainder(lane, 2)
+        if self.turned[0]:
+            rows = [(eighth, self.pitches[0]), (high, 8 * self.pitches[0]), (middle, 16)]
+            rows.append((row_half, 2 * self.tile.warp_rows))
+        else:
+            pair = emitter.remainder(emitter.divide(lane, 2), 8)
+            warp_bytes = self.tile.warp_rows // 2 * PAIR_BYTES
+            rows = [(pair, PAIR_BYTES), (odd, 2 * DEPTH), (high, 16), (row_half, warp_bytes)]
+        self.row_place = self.addresses.sum(rows, 0, "row fragment")
+        if self.turned[1]:
+            columns = [(eighth, self.pitches[1]), (middle, 8 * self.pitches[1]), (high, 16)]
+            columns.append((column_half, 2 * WARP_COLUMNS))
+        else:
+            low_pair = emitter.remainder(emitter.divide(lane, 2), 4)
+            middle = emitter.remainder(emitter.divide(lane, 8), 2)
+            columns = [(low_pair, PAIR_BYTES), (odd, 2 * DEPTH), (middle, 16), (high, 4 * PAIR_BYTES)]
+            columns.append((column_half, WARP_COLUMNS // 2 * PAIR_BYTES))
+        self.column_place = self.addresses.sum(columns, self.tile.row_bytes, "column fragment")
 
     def clear(self) -> None:
         self.sums = [
@@ -73,15 +85,19 @@ class Matrix16816:
     def fragments(self, rows: Scalar, columns: Scalar, half: int) -> tuple[list[Part], list[Part]]:
         """The warp's fragments of one half of the depth tile."""
         pixels, filters, _ = self.tensors
-        left = [
-            self.emitter.load_matrix(rows, step * 8 * PAIR_BYTES + 32 * half, pixels, "pixel fragment")
-            for step in range(self.row_steps)
-        ]
+        left = [self.fragment(rows, step, half, 0, pixels, "row fragment") for step in range(self.row_steps)]
         right = [
-            self.emitter.load_matrix(columns, step * 8 * PAIR_BYTES + 32 * half, filters, "filter fragment")
+            self.fragment(columns, step, half, 1, filters, "column fragment")
             for step in range(self.column_steps // 2)
         ]
         return left, right
+
+    def fragment(self, place: Scalar, step: int, half: int, which: int, tensor: int, name: str) -> Part:
+        """16 rows (or columns) by 16 depths of one operand."""
+        if self.turned[which]:
+            offset = 32 * step + 16 * half * self.pitches[which]
+            return self.emitter.load_matrix(place, offset, tensor, name, transposed=True)
+        return self.emitter.load_matrix(place, step * 8 * PAIR_BYTES + 32 * half, tensor, name)
 
     def deposit(self, thread: Scalar) -> None:
         emitter = self.emitter

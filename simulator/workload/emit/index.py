@@ -22,12 +22,13 @@ class IndexWriter(Writer):
 
     def special(self, which: Special) -> Scalar:
         """Read a special register."""
-        x, y, _ = self.grid
+        x, y, z = self.grid
         index = {
             Special.THREAD: variable(Variable.WARP, -(-self.threads // 32)) * 32
             + variable(Variable.LANE, 32),
             Special.BLOCK_X: variable(Variable.BLOCK_X, x),
             Special.BLOCK_Y: variable(Variable.BLOCK_Y, y),
+            Special.BLOCK_Z: variable(Variable.BLOCK_Z, z),
         }[which]
         part = self.fresh(1, which.name.lower())
         self.op(Operation.S2R, Effect.SPECIAL, (part,), (), (int(which),))

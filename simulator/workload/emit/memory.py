@@ -72,9 +72,11 @@ class Emitter(IndexWriter):
             dst_tensor=tensor,
         )
 
-    def load_matrix(self, place: Scalar, offset: int, tensor: int = -1, name: str = "") -> Part:
+    def load_matrix(
+        self, place: Scalar, offset: int, tensor: int = -1, name: str = "", *, transposed: bool = False
+    ) -> Part:
         """Four 8 × 8 matrices of halves from shared memory; lane l gives the address of row l % 8 of matrix l
-        // 8.
+        // 8. A lane gets two neighbours of a row, or of a column where transposed.
         """
         part = self.fresh(4, name)
         access = Access((place.index + offset).expression(), offset, 16)
@@ -83,6 +85,7 @@ class Emitter(IndexWriter):
             Effect.LOAD_MATRIX,
             (part,),
             (place.part,),
+            (int(transposed),),
             access=access,
             dst_tensor=tensor,
         )

@@ -42,7 +42,7 @@ class WarpMemory(WarpState):
             else:
                 taken = gather(self.block.shared, np.where(mask, addresses, 0), width)
             words_out = (
-                matrix.load_matrix(taken)
+                matrix.load_matrix(taken, transposed=bool(op.numbers and op.numbers[0]))
                 if op.effect is Effect.LOAD_MATRIX
                 else [taken[..., word] for word in range(op.dst[0].words)]
             )

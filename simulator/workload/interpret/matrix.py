@@ -44,11 +44,25 @@ def product_16816(a: Sequence[Words], b: Sequence[Words], c: Sequence[Words]) ->
     ]
 
 
-def product_884(step: int, a: Sequence[Words], b: Sequence[Words], c: Sequence[Words]) -> list[Words]:
+def by_row(
+    fragment: np.ndarray[tuple[int, ...], np.dtype[np.float32]], numbers: Sequence[int | float], which: int
+) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """The 8 × 8 × 4 fragment with a row a lane, from one with a depth a lane where `numbers` say so."""
+    if len(numbers) <= which or not numbers[which]:
+        return fragment
+    depth, row = np.arange(4)[None, :], (LANE % 4)[:, None]
+    return fragment[:, LANE[:, None] - row + depth, row]
+
+
+def product_884(
+    numbers: Sequence[int | float], a: Sequence[Words], b: Sequence[Words], c: Sequence[Words]
+) -> list[Words]:
     """Two of a lane's eight accumulators of four 8 × 8 × 4 products, one a quad pair: lanes 4 q … 4 q + 3
-    hold its rows (and columns) 0 … 3, lanes 16 higher hold 4 … 7.
+    hold its rows (and columns) 0 … 3, lanes 16 higher hold 4 … 7. Where an operand stands the other way, lane
+    4 q + k holds depth k of those four rows.
     """
-    left, right = halves(a), halves(b)
+    step = int(numbers[0])
+    left, right = by_row(halves(a), numbers, 1), by_row(halves(b), numbers, 2)
     results = []
     for odd in range(2):
         index = 2 * step + odd
@@ -60,8 +74,15 @@ def product_884(step: int, a: Sequence[Words], b: Sequence[Words], c: Sequence[W
     return results
 
 
-def load_matrix(rows: Words) -> list[Words]:
+def load_matrix(rows: Words, *, transposed: bool = False) -> list[Words]:
     """Four 8 × 8 matrices from (blocks, 32 lanes, 4 words) rows: lane l gets two neighbours of row l // 4 of
-    each.
+    each, or of column l // 4 where transposed.
     """
+    if transposed:
+        cells = rows.view(np.uint16)
+        low, high = (
+            [cells[:, 8 * matrix + 2 * MEMBER + odd, GROUP].astype(np.uint32) for matrix in range(4)]
+            for odd in range(2)
+        )
+        return [first | second << np.uint32(16) for first, second in zip(low, high, strict=True)]
     return [np.ascontiguousarray(rows[:, 8 * matrix + GROUP, MEMBER]) for matrix in range(4)]
