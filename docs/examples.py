@@ -106,4 +106,6 @@ def _run(words: list[str], folder: Path) -> tuple[int, str, str]:
     done = subprocess.run(
         words, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
     )
-    return done.returncode, done.stdout, done.stderr
+    # Blanks at the ends of lines are no content, and editors remove them.
+    printed = "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+    return done.returncode, printed, done.stderr
