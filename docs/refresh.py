@@ -1,4 +1,5 @@
-"""Brings README and docs up to date with the code: reference tables, and the output of every example.
+"""Brings README and docs up to date with the code: reference tables, the output of every example, and the
+pictures that examples draw under the name of one in `docs/pictures`.
 
 Run it after a change that moves numbers or words, and read the difference before it is committed:
 `python docs/refresh.py [--slow] [PAGE.md ...]`. `--slow` runs the slow examples instead, for some minutes.
@@ -6,6 +7,7 @@ Run it after a change that moves numbers or words, and read the difference befor
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -15,12 +17,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from docs.examples import PAGES, ROOT, masked, play
 from docs.tables import refreshed
 
+PICTURES = ROOT / "docs" / "pictures"
+
 
 def refresh(path: Path, *, slow: bool) -> list[str]:
     """Rewrite one page where it differs; returns the exit codes that were not as shown."""
     page = refreshed(path.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
         outcomes = play(page, Path(folder), slow=slow)
+        for picture in Path(folder).glob("*.png"):
+            if (PICTURES / picture.name).exists():
+                shutil.copyfile(picture, PICTURES / picture.name)
     for outcome in reversed(outcomes):
         if masked(outcome.text) != masked(outcome.block.text):
             page = page[: outcome.block.start] + outcome.text + page[outcome.block.end :]
