@@ -124,14 +124,14 @@ class Convolution:
         return self.chunk * self.element_bytes
 
     @property
-    def out_pitch(self) -> int:
-        """Bytes from row to row of the shared output tile: 64 outputs and a skew against bank conflicts."""
-        return COLUMNS * self.element_bytes + (16 if self.element_bytes == 2 else 32)
-
-    @property
     def multiply_adds(self) -> int:
         """Products that the operator asks for, padding left out of the channels but not out of the image."""
         return self.rows * self.filters * self.channels * self.window[0] * self.window[1]
+
+
+def out_pitch(element_bytes: int) -> int:
+    """Bytes from row to row of the shared output tile: 64 outputs and a skew against bank conflicts."""
+    return COLUMNS * element_bytes + (16 if element_bytes == 2 else 32)
 
 
 def turned_pitch(extent: int, element_bytes: int) -> int:

@@ -30,6 +30,9 @@ class Matrix(Protocol):
     def multiply(self, stage: Scalar | None) -> None:
         """Multiply the tiles of a stage (its byte offset; None: the first) into the accumulators."""
 
+    def accumulators(self) -> list[Part]:
+        """The sums, as register groups."""
+
     def deposit(self, thread: Scalar) -> None:
         """Round the accumulators to halves and store them in the shared output tile."""
 

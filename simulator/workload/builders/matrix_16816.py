@@ -99,6 +99,9 @@ class Matrix16816:
             return self.emitter.load_matrix(place, offset, tensor, name, transposed=True)
         return self.emitter.load_matrix(place, step * 8 * PAIR_BYTES + 32 * half, tensor, name)
 
+    def accumulators(self) -> list[Part]:
+        return [total for row in self.sums for total in row]
+
     def deposit(self, thread: Scalar) -> None:
         emitter = self.emitter
         lane, row_half, column_half = self.addresses.split(thread)

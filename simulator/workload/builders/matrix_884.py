@@ -106,6 +106,9 @@ class Matrix884:
                         src_tensors=(self.tensors[0], self.tensors[1], -1),
                     )
 
+    def accumulators(self) -> list[Part]:
+        return [total for row in self.sums for column in row for total in column]
+
     def deposit(self, thread: Scalar) -> None:
         emitter = self.emitter
         lane, row_half, column_half = self.addresses.split(thread)

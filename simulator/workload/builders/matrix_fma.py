@@ -123,6 +123,9 @@ class MatrixFma:
                     src_tensors=(self.tensors[0], self.tensors[1], -1),
                 )
 
+    def accumulators(self) -> list[Part]:
+        return [total for row in self.sums for total in row]
+
     def deposit(self, thread: Scalar) -> None:
         emitter = self.emitter
         row, column = self.split(thread)

@@ -1,0 +1,136 @@
+"""The end of a tiled product: from the shared output tile to global memory through a chain of element-wise
+operators, a vector of neighbouring columns a lane and pass.
+
+Several passes are in flight at once, so that their loads overlap. Where the columns do not divide into whole
+vectors, narrower ones are used, down to one element.
+"""
+
+from dataclasses import dataclass
+
+from simulator.trace.schema import TensorInfo
+from simulator.workload.builders.chain import Parameters, Stage, channel_parameters, other_pointers
+from simulator.workload.builders.chain_arithmetic import apply
+from simulator.workload.builders.geometry import COLUMNS, THREADS, Tile, out_pitch
+from simulator.workload.emit import Emitter, Flag, Pointer, Scalar
+from simulator.workload.ir import Part
+
+PASSES_AT_ONCE = 4
+QUAD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The output matrix of a block: rows × columns elements, `pitch` elements from row to row, vectors of
+    `lanes` elements; `base` is the element where it starts.
+    """
+
+    rows: int
+    columns: int
+    pitch: int
+    element_bytes: int
+    lanes: int
+    base: Scalar | None = None
+
+    @property
+    def width(self) -> int:
+        """Bytes of a vector."""
+        return self.lanes * self.element_bytes
+
+    @property
+    def words(self) -> int:
+        """Registers of a vector."""
+        return -(-self.width // 4)
+
+
+def epilogue(
+    emitter: Emitter,
+    operator: str,
+    sheet: Sheet,
+    tile: Tile,
+    place: tuple[Scalar, Scalar, Scalar],
+    result: TensorInfo,
+    stages: tuple[Stage, ...],
+) -> None:
+    """Apply `stages` to the tile at (thread, row block, column block) and store it."""
+    thread, row_block, column_block = place
+    size, pitch, lanes = sheet.element_bytes, out_pitch(sheet.element_bytes), sheet.lanes
+    chunks = COLUMNS // lanes
+    rows_a_pass = THREADS // chunks
+    last = stages[-1].result if stages else result
+    with emitter.working_for(operator):
+        chunk = emitter.remainder(thread, chunks, name="chunk")
+        row = emitter.divide(thread, chunks, "row")
+        shared = emitter.multiply_add(row, pitch, emitter.multiply_add(chunk, sheet.width), "output place")
+        column = emitter.multiply_add(column_block, COLUMNS, emitter.multiply_add(chunk, lanes), "channel")
+        line = emitter.multiply_add(row_block, tile.rows, row, "pixel")
+        start = column if sheet.base is None else emitter.add(column, sheet.base)
+        element = emitter.multiply_add(line, sheet.pitch, start, "element")
+        out = emitter.pointer(last.base_address, element, size, f"{last.name} address")
+        inside = emitter.within(column, sheet.columns) if sheet.columns % COLUMNS else None
+        result_id, last_id = emitter.tensor(result), emitter.tensor(last)
+    parameters = parameters_for(emitter, stages, column, sheet, inside)
+    pointers = other_pointers(emitter, stages, element, size)
+    passes = range(0, tile.rows, rows_a_pass)
+    for first in range(0, len(passes), PASSES_AT_ONCE):
+        batch = []
+        for step in passes[first : first + PASSES_AT_ONCE]:
+            flag: Flag | None = inside
+            with emitter.working_for(operator):
+                if sheet.rows % tile.rows:
+                    flag = emitter.within(emitter.add(line, step) if step else line, sheet.rows, inside)
+                vector = emitter.load(
+                    shared, sheet.words, step * pitch, tensor=result_id, width=sheet.width, name=result.name
+                )
+            offset = size * sheet.pitch * step
+            batch.append((vector, others_for(emitter, stages, pointers, sheet, offset, flag), offset, flag))
+        for vector, others, offset, flag in batch:
+            if stages:
+                apply(emitter, stages, vector, size == 2, parameters, others)
+            with emitter.working_for(stages[-1].operator if stages else operator):
+                emitter.store(out, vector, offset, flag, last_id, width=sheet.width)
+
+
+def parameters_for(
+    emitter: Emitter, stages: tuple[Stage, ...], column: Scalar, sheet: Sheet, inside: Flag | None
+) -> dict[int, Parameters]:
+    """Scale and shift of a vector's columns; narrow vectors fill a part of a quad."""
+    if sheet.lanes >= QUAD:
+        return channel_parameters(emitter, stages, column, sheet.columns, sheet.lanes, inside)
+    found = {}
+    for number, stage in enumerate(stages):
+        if stage.kind != "affine":
+            continue
+        rows: list[tuple[Part, ...]] = []
+        with emitter.working_for(stage.operator):
+            for info in (stage.scale, stage.shift):
+                if info is None:
+                    rows.append(())
+                    continue
+                pointer = emitter.pointer(info.base_address, column, 4, f"{info.name} address")
+                quad = emitter.fresh(QUAD, info.name)
+                tensor = emitter.tensor(info)
+                emitter.load(pointer, sheet.lanes, 0, inside, tensor, into=quad.cut(0, sheet.lanes))
+                rows.append((quad,))
+        found[number] = Parameters(rows[0], rows[1])
+    return found
+
+
+def others_for(
+    emitter: Emitter,
+    stages: tuple[Stage, ...],
+    pointers: dict[int, Pointer],
+    sheet: Sheet,
+    offset: int,
+    flag: Flag | None,
+) -> dict[int, Part]:
+    """One vector of the second operand of each addition."""
+    found = {}
+    for number, pointer in pointers.items():
+        stage = stages[number]
+        if stage.other is not None:
+            with emitter.working_for(stage.operator):
+                tensor, name = emitter.tensor(stage.other), stage.other.name
+                found[number] = emitter.load(
+                    pointer, sheet.words, offset, flag, tensor, width=sheet.width, name=name
+                )
+    return found
