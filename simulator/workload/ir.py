@@ -55,7 +55,7 @@ class Effect(IntEnum):
     FUNCTION = auto()  # special function n0 of src0: one of Function; subnormal numbers count as zero
     TO_FLOAT = auto()  # integer to float: byte n0 of src0 (-1: the word), signed where n1
     FROM_FLOAT = auto()  # float to integer: rounding n0, clamped to n1 … n2
-    INSERT = auto()  # src0 | src1 << n0
+    INSERT = auto()  # src0 with the low byte of src1 at bit n0
     XOR = auto()  # src words ^ n0
     WIDE_UNSIGNED = auto()  # 64 bits: unsigned src0 * n0
     MATRIX_16816 = auto()  # dst quad = A (src0, quad) * B (src1, pair) + C (src2, quad)

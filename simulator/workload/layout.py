@@ -21,6 +21,7 @@ PAGE = 2 << 20
 FIRST_ADDRESS = 1 << 36
 VECTOR_BYTES = 16
 DTYPES: dict[str, np.dtype[Any]] = {"float16": np.dtype(np.float16), "float32": np.dtype(np.float32)}
+NUMERIC = frozenset({"int8", "uint8", "bool", "int32", "int64"})
 Array = npt.NDArray[np.generic]
 
 
@@ -29,6 +30,13 @@ def dtype_of(name: str) -> np.dtype[Any]:
     if name not in DTYPES:
         raise InputError("dtype", f"{name!r} has no kernels", "use float16 or float32")
     return DTYPES[name]
+
+
+def stored_dtype(name: str) -> np.dtype[Any]:
+    """The element type of a tensor in memory, also of those that kernels only convert from and to."""
+    if name in NUMERIC:
+        return np.dtype(name)
+    return dtype_of(name)
 
 
 def padded_channels(channels: int) -> int:
@@ -69,7 +77,7 @@ class Layout:
 
     def pack(self, values: Array) -> npt.NDArray[np.uint8]:
         """The bytes in memory of an array in the graph's own order; padding is zero."""
-        typed = values.astype(dtype_of(self.dtype)).reshape(self.shape)
+        typed = values.astype(stored_dtype(self.dtype)).reshape(self.shape)
         if self.role != "flat":
             last = np.moveaxis(typed, 1, -1)
             typed = np.zeros((*last.shape[:-1], self.channels), typed.dtype)
@@ -80,7 +88,7 @@ class Layout:
 
     def unpack(self, content: npt.NDArray[np.uint8]) -> Array:
         """The array in the graph's own order from the bytes in memory."""
-        typed = content.view(dtype_of(self.dtype))
+        typed = content.view(stored_dtype(self.dtype))
         if self.role == "flat":
             return typed[: prod(self.shape)].reshape(self.shape)
         extents = (self.shape[0], *self.shape[2:], self.channels)

@@ -80,6 +80,12 @@ def from_float(src: Sequence[Words], numbers: Numbers) -> list[Words]:
     return [wrapped(np.clip(np.nan_to_num(value), numbers[1], numbers[2]).astype(np.int64))]
 
 
+def insert(src: Sequence[Words], numbers: Numbers) -> list[Words]:
+    """A byte put into a word."""
+    place = np.uint32(int(numbers[0]))
+    return [src[0] & ~(np.uint32(0xFF) << place) | (src[1] & np.uint32(0xFF)) << place]
+
+
 def xor(src: Sequence[Words], numbers: Numbers) -> list[Words]:
     """Exclusive or of all words and an immediate."""
     value = src[0] ^ np.uint32(int(numbers[0]) & 0xFFFFFFFF)
@@ -115,7 +121,7 @@ FUNCTIONS: dict[Effect, Callable[[Sequence[Words], Numbers], list[Words]]] = {
     Effect.FLOAT_ROUND: lambda src, numbers: [word_of(ROUNDED[Rounding(int(numbers[0]))](floats(src[0])))],
     Effect.TO_FLOAT: to_float,
     Effect.FROM_FLOAT: from_float,
-    Effect.INSERT: lambda src, numbers: [src[0] | src[1] << np.uint32(int(numbers[0]))],
+    Effect.INSERT: insert,
     Effect.XOR: xor,
     Effect.WIDE_UNSIGNED: wide_unsigned,
 }
