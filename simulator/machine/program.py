@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hwmodels import Gpu
-from hwmodels.operations import Operation, Pipeline, uses_lg_queue, uses_mio_queue
+from hwmodels.operations import Operation, Pipeline, is_store, uses_lg_queue, uses_mio_queue
 from hwmodels.register_file import operand_cycles
 from simulator.statistics.phases import (
     ASYNC_COPY,
@@ -25,6 +25,7 @@ from simulator.statistics.phases import (
     SHARED_LOAD,
     SHARED_STORE,
 )
+from simulator.trace.flat import INSTRUCTION_BYTES
 from simulator.trace.schema import RZ, Instruction, KernelTrace
 
 # Unit kinds: where an instruction goes after issue.
@@ -99,9 +100,10 @@ def decode(trace: KernelTrace, kernel: int, gpu: Gpu) -> Program:
     operation.
     """
     flat = trace.flat()
-    line_bytes = gpu.sm.fetch_line_bytes
+    # Traces place instructions as if they had the usual size.
+    scale, line_bytes = gpu.sm.instruction_bytes, gpu.sm.fetch_line_bytes * INSTRUCTION_BYTES
     decoded = [
-        _decode(instruction, index, address // line_bytes, gpu)
+        _decode(instruction, index, address * scale // line_bytes, gpu)
         for index, (instruction, address) in enumerate(
             zip(flat.instructions, flat.fetch_addresses, strict=True)
         )
@@ -120,6 +122,9 @@ def _decode(instruction: Instruction, static: int, fetch_line: int, gpu: Gpu) ->
         for register, tensor in zip(instruction.src, instruction.src_tensors, strict=False)
         if tensor >= 0 and bit and register != RZ
     )
+    # A store's completion wakes nobody, so it may not mark a register, whatever a trace says.
+    stores = is_store(operation) or operation is Operation.REDG
+    dst = () if stores else tuple(r for r in instruction.dst if r != RZ)
     return Decoded(
         static=static,
         fetch_line=fetch_line,
@@ -129,8 +134,8 @@ def _decode(instruction: Instruction, static: int, fetch_line: int, gpu: Gpu) ->
         latency=max(latency, 1),
         interval_tenths=timing.interval_tenths,
         operand_cycles=_operand_cycles(instruction, timing.pipeline, gpu),
-        depends=tuple(sorted({r for r in instruction.src + instruction.dst if r != RZ})) or (RZ,),
-        dst=tuple(r for r in instruction.dst if r != RZ),
+        depends=tuple(sorted({r for r in instruction.src + dst if r != RZ})) or (RZ,),
+        dst=dst,
         consumes=consumes,
         produces=instruction.dst_tensor >= 0 and kind in (MATH, SPECIAL),
         bytes_per_lane=instruction.bytes_per_lane,
