@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator.trace.schema import TensorInfo
+from simulator.workload.build_products import group_product
 from simulator.workload.builders.chain import Stage
 from simulator.workload.builders.convolution import convolution_kernel
 from simulator.workload.builders.elementwise import elementwise_kernel
@@ -19,8 +20,9 @@ from simulator.workload.builders.opaque import opaque_kernel
 from simulator.workload.graph import Graph, Operator
 from simulator.workload.groups import Group
 from simulator.workload.ir import Kernel
-from simulator.workload.layout import Layout, Placement, activation
+from simulator.workload.layout import Layout, Placement
 from simulator.workload.legality import ADDITIONS, chained_input, convolution_of, refused_element_wise
+from simulator.workload.products import KINDS, ProductPlan, layout_rule, product_of
 from simulator.workload.target import Target
 
 Array = npt.NDArray[np.generic]
@@ -34,6 +36,7 @@ class KernelMaker:
         self.graph = graph
         self.target = target
         self.placement = placement or Placement()
+        self.plain_layout = layout_rule(graph)
         self.filters = {
             operator.inputs[1]
             for operator in graph.operators
@@ -45,7 +48,7 @@ class KernelMaker:
         """Places in the graph's order, so that a tensor lies at the same address under every strategy."""
         for operator in self.graph.operators:
             keeps = len(operator.inputs)
-            if convolution_of(self.graph, operator)[0] is not None:
+            if convolution_of(self.graph, operator)[0] is not None or self.column_bias(operator):
                 keeps = 2
             elif operator.kind == "BatchNormalization" and chained_input(self.graph, operator) is not None:
                 keeps = 1
@@ -72,11 +75,16 @@ class KernelMaker:
                 stages,
                 self.target,
             )
+        product = self.product(first)
+        if product is not None:
+            return group_product(self, name, first, rest, product)
         source = chained_input(self.graph, first)
         if source is not None:
             layout = self.layout(next(output for output in first.outputs if output))
             return elementwise_kernel(name, self.stages(group.operators, source), layout)
-        if first.kind != "Conv":
+        if first.kind in KINDS:
+            reason = product_of(self.graph, first, self.layout)[1]
+        elif first.kind != "Conv":
             reason = refused_element_wise(self.graph, first)
         names = dict.fromkeys(one for one in first.inputs if one)
         return opaque_kernel(
@@ -87,12 +95,21 @@ class KernelMaker:
             f"{first.name}: {reason}",
         )
 
+    def product(self, operator: Operator) -> ProductPlan | None:
+        """The matrix product of an operator that is one."""
+        return product_of(self.graph, operator, self.layout)[0] if operator.kind in KINDS else None
+
+    def column_bias(self, operator: Operator) -> bool:
+        """Whether a product adds one weight to each column."""
+        plan = self.product(operator)
+        return plan is not None and plan.bias == "column"
+
     def layout(self, name: str) -> Layout:
         """How a tensor of the graph is stored."""
         tensor = self.graph.tensors[name]
         if name in self.filters:
             return Layout(tensor.shape, tensor.dtype, "filter")
-        return activation(tensor.shape, tensor.dtype)
+        return self.plain_layout(name)
 
     def place(self, name: str) -> TensorInfo:
         """A tensor of the graph in memory."""
@@ -107,7 +124,7 @@ class KernelMaker:
         return self.placement.place(name, Layout((1, channels), "float32", "activation"), "weight")
 
     def bias_stage(self, operator: Operator, result: str) -> tuple[Stage, ...]:
-        """The bias of a convolution, if it has one, as the first stage of its epilogue."""
+        """The bias of a convolution or product, if it has one, as the first stage of its epilogue."""
         if len(operator.inputs) < 3 or not operator.inputs[2]:
             return ()
         shift = self.vector(f"{operator.inputs[2]}.shift", self.graph.tensors[result].shape[1])

@@ -5,11 +5,14 @@ A second operand of a fused addition must have been written by an earlier kernel
 pricing alternatives belongs to the planner.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hwmodels.errors import unknown
 from simulator.workload.graph import Graph, Operator
+from simulator.workload.layout import Layout
 from simulator.workload.legality import chained_input, convolution_of
+from simulator.workload.products import KINDS, layout_rule, product_of
 
 STRATEGIES = ("none", "vertical")
 
@@ -29,13 +32,13 @@ def groups_for(graph: Graph, strategy: str) -> list[Group]:
     if strategy == "none":
         return [Group((operator,), "no fusion asked for") for operator in graph.operators]
     groups: list[Group] = []
-    consumers = graph.consumers()
+    consumers, layout = graph.consumers(), layout_rule(graph)
     taken: set[str] = set()
     written = {name for name, tensor in graph.tensors.items() if tensor.kind in {"input", "weight"}}
     for operator in graph.operators:
         if operator.name in taken:
             continue
-        group = chain_from(graph, operator, consumers, written)
+        group = chain_from(graph, operator, consumers, written, layout)
         groups.append(group)
         taken.update(member.name for member in group.operators)
         written.update(output for member in group.operators for output in member.outputs)
@@ -43,11 +46,16 @@ def groups_for(graph: Graph, strategy: str) -> list[Group]:
 
 
 def chain_from(
-    graph: Graph, first: Operator, consumers: dict[str, list[Operator]], written: set[str]
+    graph: Graph,
+    first: Operator,
+    consumers: dict[str, list[Operator]],
+    written: set[str],
+    layout: Callable[[str], Layout],
 ) -> Group:
     """The longest chain that the rule allows behind `first`."""
     members = [first]
-    if convolution_of(graph, first)[0] is None and chained_input(graph, first) is None:
+    product = first.kind in KINDS and product_of(graph, first, layout)[0] is not None
+    if not product and convolution_of(graph, first)[0] is None and chained_input(graph, first) is None:
         return Group((first,), f"{first.kind} carries no chain")
     while True:
         value = next(output for output in members[-1].outputs if output)

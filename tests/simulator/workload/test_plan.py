@@ -212,4 +212,4 @@ def test_whole_model_has_a_plan(resnet):
     plan = plan_for(resnet, "vertical", AMPERE)
     assert sum(len(kernel.group.operators) for kernel in plan.kernels) == 176
     assert len(plan.kernels) == 53 + 5
-    assert len(plan.opaque) == 5
+    assert len(plan.opaque) <= 4

@@ -5,14 +5,11 @@ and broadcast ones, epilogues, both element types, both generations, capped regi
 import numpy as np
 import pytest
 
-from hwmodels.errors import InputError
-from hwmodels.operations import Operation
 from simulator.trace.check import check
 from simulator.workload.builders.chain import Stage
-from simulator.workload.builders.geometry import COLUMNS, Tile
+from simulator.workload.builders.geometry import Tile
 from simulator.workload.builders.product import Operand, Product
 from simulator.workload.builders.product_kernel import product_kernel
-from simulator.workload.ir import walk
 from simulator.workload.layout import Layout, Placement
 from simulator.workload.lower import trace_of
 from simulator.workload.target import AMPERE, VOLTA
@@ -38,7 +35,7 @@ def setting(m, n, k, batch=(), dtype="float32", turned=(False, False), shared=Fa
     place = Placement()
     rng = np.random.default_rng(5)
     a = rng.standard_normal((*batch, m, k)).astype(dtype)
-    b = (rng.standard_normal(((k, n) if shared else (*batch, k, n))) / 8).astype(dtype)
+    b = (rng.standard_normal((k, n) if shared else (*batch, k, n)) / 8).astype(dtype)
     stored_a = np.swapaxes(a, -1, -2) if turned[0] else a
     stored_b = b if turned[1] else np.swapaxes(b, -1, -2)
     other = rng.standard_normal((*batch, m, n)).astype(dtype)
