@@ -85,6 +85,12 @@ class Graph:
     name: str
     operators: tuple[Operator, ...]
     tensors: Mapping[str, Tensor]
+    whole: frozenset[str] = frozenset()
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of operators in the whole model, of which this may be a part."""
+        return self.whole or frozenset(operator.kind for operator in self.operators)
 
     def producers(self) -> dict[str, Operator]:
         """Tensor name → the operator that writes it."""
@@ -150,4 +156,4 @@ class Graph:
                     leaves = tensor.kind == "output" or not readers or not readers <= chosen
                     kind = "output" if leaves else "intermediate"
                 tensors[name] = replace(tensor, kind=kind)
-        return Graph(self.name, operators, tensors)
+        return Graph(self.name, operators, tensors, self.kinds)

@@ -55,6 +55,22 @@ def refused_element_wise(graph: Graph, operator: Operator) -> str:
     return ""
 
 
+def is_chain(graph: Graph, operators: tuple[Operator, ...]) -> bool:
+    """Whether operators are a chain over one layout that an epilogue could carry: each reads the one before,
+    and nobody else does.
+    """
+    value = chained_input(graph, operators[0])
+    consumers = graph.consumers()
+    for index, operator in enumerate(operators):
+        if value is None or chained_input(graph, operator, value) != value:
+            return False
+        value = next(name for name in operator.outputs if name)
+        alone = len(consumers.get(value, [])) == 1 and graph.tensors[value].kind != "output"
+        if index < len(operators) - 1 and not alone:
+            return False
+    return True
+
+
 def convolution_of(graph: Graph, operator: Operator) -> tuple[Convolution | None, str]:
     """(shape, "") of a convolution that has a kernel program, else (None, the reason)."""
     if operator.kind != "Conv":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hwmodels.operations import Operation
 from simulator.workload.builders import activations, special_functions
-from simulator.workload.builders.floats import Floats
+from simulator.workload.builders.floats import Floats, word
 from simulator.workload.builders.special_functions import Numbers
 from simulator.workload.ir import Effect, Part, Rounding
 
@@ -81,6 +81,14 @@ def scaled_sum(f: Floats, src: Sequence[Part], numbers: Numbers, into: Part | No
     return f.fused(src[0], numbers[0], numbers[1], into)
 
 
+def one(f: Floats, src: Sequence[Part], _: Numbers, into: Part | None) -> Part:
+    """1, whatever src0 is."""
+    if into is None:
+        return f.constant(1.0)
+    f.emitter.refill(into, word(1.0))
+    return into
+
+
 def copied(f: Floats, src: Sequence[Part], _: Numbers, into: Part | None) -> Part:
     """Src0; an instruction only where it has to stand somewhere else."""
     return src[0] if into is None else f.op(Operation.MOVE, Effect.COPY, (src[0],), (), into)
@@ -127,6 +135,7 @@ ELEMENT_FUNCTIONS: dict[str, ElementFunction] = {
     "scale": unary(scaled_sum),
     "not": unary(lambda f, s, _, into: truth(f, f.equals(s[0], 0.0), into)),
     "non-zero": unary(lambda f, s, _, into: f.choose(f.equals(s[0], 0.0), 0.0, 1.0, into)),
+    "one": unary(one),
     "square": unary(lambda f, s, _, into: f.multiply(s[0], s[0], into)),
     "add": binary(lambda f, s, _, into: f.add(s[0], s[1], into)),
     "subtract": binary(lambda f, s, _, into: f.subtract(s[0], s[1], into)),
@@ -141,6 +150,7 @@ ELEMENT_FUNCTIONS: dict[str, ElementFunction] = {
     "greater": binary(lambda f, s, _, into: truth(f, f.below(s[1], s[0]), into)),
     "not less": binary(lambda f, s, _, into: f.choose(f.below(s[0], s[1]), 0.0, 1.0, into)),
     "not greater": binary(lambda f, s, _, into: f.choose(f.below(s[1], s[0]), 0.0, 1.0, into)),
+    "affine": ElementFunction(3, lambda f, s, _, into: f.fused(s[0], s[1], s[2], into)),
     "where": ElementFunction(3, where),
     "keep": binary(keep),
     "dropped": ElementFunction(3, dropped),

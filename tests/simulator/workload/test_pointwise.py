@@ -61,6 +61,7 @@ TRUTH = {
     "scale": lambda x: 2 * x - 1,
     "not": lambda x: x == 0,
     "non-zero": lambda x: x != 0,
+    "one": np.ones_like,
     "square": np.square,
 }
 POSITIVE = {"logarithm", "root", "reciprocal root"}
@@ -79,7 +80,7 @@ BINARY_TRUTH = {
     "not less": np.greater_equal,
     "not greater": np.less_equal,
 }
-TERNARY = {"where", "dropped", "quantised", "restored", "keep"}
+TERNARY = {"affine", "where", "dropped", "quantised", "restored", "keep"}
 
 
 def program(place, function, shapes, dtypes, out_shape, out_dtype, numbers=(), layout=activation):
