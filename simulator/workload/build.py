@@ -17,15 +17,18 @@ from simulator.workload.builders.chain import Stage
 from simulator.workload.builders.convolution import convolution_kernel
 from simulator.workload.builders.elementwise import elementwise_kernel
 from simulator.workload.builders.opaque import opaque_kernel
+from simulator.workload.element_operators import refused
+from simulator.workload.families import family_of
 from simulator.workload.graph import Graph, Operator
 from simulator.workload.groups import Group
 from simulator.workload.ir import Kernel
 from simulator.workload.layout import Layout, Placement
-from simulator.workload.legality import ADDITIONS, chained_input, convolution_of, refused_element_wise
+from simulator.workload.legality import ADDITIONS, chained_input, convolution_of, is_chain
 from simulator.workload.products import KINDS, ProductPlan, layout_rule, product_of
 from simulator.workload.target import Target
 
 Array = npt.NDArray[np.generic]
+NAMED_KINDS = 6
 SHORT = {"BatchNormalization": "bn"}
 
 
@@ -50,16 +53,28 @@ class KernelMaker:
             keeps = len(operator.inputs)
             if convolution_of(self.graph, operator)[0] is not None or self.column_bias(operator):
                 keeps = 2
-            elif operator.kind == "BatchNormalization" and chained_input(self.graph, operator) is not None:
+            elif operator.kind == "BatchNormalization" and not refused(self.graph, operator):
                 keeps = 1
             for name in (*operator.inputs[:keeps], *operator.outputs):
                 if name:
                     self.place(name)
 
+    def kernels(self, group: Group) -> list[Kernel]:
+        """The programs of a group, in launch order."""
+        first = group.operators[0]
+        if convolution_of(self.graph, first)[0] is not None or self.product(first) is not None:
+            return [self.kernel(group)]
+        if is_chain(self.graph, group.operators):
+            return [self.kernel(group)]
+        family, reason = family_of(self.graph, first)
+        if family is not None:
+            return family.kernels(self, group.operators, name_of(group))
+        return [self.opaque(group, reason)]
+
     def kernel(self, group: Group) -> Kernel:
-        """The program of a group."""
+        """The program of a convolution or product with its epilogue, or of a chain of one layout."""
         first, rest = group.operators[0], group.operators[1:]
-        shape, reason = convolution_of(self.graph, first)
+        shape, _ = convolution_of(self.graph, first)
         name = name_of(group)
         if shape is not None:
             result = next(output for output in first.outputs if output)
@@ -78,17 +93,20 @@ class KernelMaker:
         product = self.product(first)
         if product is not None:
             return group_product(self, name, first, rest, product)
-        source = chained_input(self.graph, first)
-        if source is not None:
-            layout = self.layout(next(output for output in first.outputs if output))
-            return elementwise_kernel(name, self.stages(group.operators, source), layout)
+        source = chained_input(self.graph, first) or first.inputs[0]
+        layout = self.layout(next(output for output in first.outputs if output))
+        return elementwise_kernel(name, self.stages(group.operators, source), layout)
+
+    def opaque(self, group: Group, reason: str) -> Kernel:
+        """The stand-in for an operator without a program."""
+        first = group.operators[0]
         if first.kind in KINDS:
             reason = product_of(self.graph, first, self.layout)[1]
-        elif first.kind != "Conv":
-            reason = refused_element_wise(self.graph, first)
+        elif first.kind == "Conv":
+            reason = convolution_of(self.graph, first)[1]
         names = dict.fromkeys(one for one in first.inputs if one)
         return opaque_kernel(
-            name,
+            name_of(group),
             first.name,
             tuple(self.place(one) for one in names),
             tuple(self.place(one) for one in first.outputs if one),
@@ -168,7 +186,10 @@ class KernelMaker:
 
 def name_of(group: Group) -> str:
     """A kernel's name: what it does and the first operator that it does it for."""
-    kinds = "_".join(SHORT.get(operator.kind, operator.kind.lower()) for operator in group.operators)
+    words = [SHORT.get(operator.kind, operator.kind.lower()) for operator in group.operators]
+    if len(words) > NAMED_KINDS:
+        words = [*words[:NAMED_KINDS], f"and{len(words) - NAMED_KINDS}"]
+    kinds = "_".join(words)
     return f"{kinds}:{group.operators[0].name}"
 
 

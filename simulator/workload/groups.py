@@ -1,5 +1,6 @@
 """Which operators share a kernel: each alone (`none`), or each convolution and each element-wise operator
-with the chain of element-wise operators behind it that only it feeds (`vertical`).
+with the chain of element-wise operators behind it that only it feeds, or a whole region of element-wise
+operators (`vertical`).
 
 A second operand of a fused addition must have been written by an earlier kernel. This is the plain rule;
 pricing alternatives belongs to the planner.
@@ -9,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hwmodels.errors import unknown
+from simulator.workload.element_groups import region_from
+from simulator.workload.element_operators import refused
 from simulator.workload.graph import Graph, Operator
 from simulator.workload.layout import Layout
 from simulator.workload.legality import chained_input, convolution_of
@@ -33,12 +36,17 @@ def groups_for(graph: Graph, strategy: str) -> list[Group]:
         return [Group((operator,), "no fusion asked for") for operator in graph.operators]
     groups: list[Group] = []
     consumers, layout = graph.consumers(), layout_rule(graph)
+    places = {operator.name: index for index, operator in enumerate(graph.operators)}
     taken: set[str] = set()
     written = {name for name, tensor in graph.tensors.items() if tensor.kind in {"input", "weight"}}
     for operator in graph.operators:
         if operator.name in taken:
             continue
         group = chain_from(graph, operator, consumers, written, layout)
+        if not refused(graph, operator):
+            region = region_from(graph, operator, consumers, written, places)
+            if len(region) > len(group.operators):
+                group = Group(region, "no further element-wise operator of this shape is ready")
         groups.append(group)
         taken.update(member.name for member in group.operators)
         written.update(output for member in group.operators for output in member.outputs)

@@ -40,7 +40,7 @@ def refused_element_wise(graph: Graph, operator: Operator) -> str:
     if operator.kind == "BatchNormalization":
         if len(operator.inputs) != CHANNEL_INPUTS or operator.attribute("training_mode", 0):
             return "BatchNormalization in training has no kernel program"
-        if len(result.shape) < 2:
+        if len(result.shape) < 3:
             return "BatchNormalization without channels has no kernel program"
         produced = graph.producers()
         if any(name in produced for name in operator.inputs[1:]):

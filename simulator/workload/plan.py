@@ -59,9 +59,10 @@ def plan_for(
     maker = KernelMaker(graph, target, placement)
     planned = []
     for group in groups_for(graph, strategy):
-        allocation = allocate(maker.kernel(group), cap)
-        reason = dict(allocation.kernel.notes).get("opaque", "")
-        planned.append(Planned(group, allocation, trace_of(allocation), reason))
+        for kernel in maker.kernels(group):
+            allocation = allocate(kernel, cap)
+            reason = dict(kernel.notes).get("opaque", "")
+            planned.append(Planned(group, allocation, trace_of(allocation), reason))
     return Plan(graph, strategy, tuple(planned))
 
 

@@ -15,6 +15,7 @@ from simulator.workload.graph import ITEM_BYTES, Graph, Operator
 from simulator.workload.layout import DTYPES, Layout, activation
 
 KINDS = frozenset({"MatMul", "Gemm"})
+IMAGE_RANK = 4
 IMAGE_KINDS = frozenset({
     "AveragePool",
     "BatchNormalization",
@@ -55,21 +56,25 @@ class ProductPlan:
     bias: str = ""
 
 
-def lies_flat(graph: Graph) -> bool:
-    """Whether activations lie as their shapes say: matrix products want their innermost dimension in one
-    piece, images their channels.
-    """
-    kinds = {operator.kind for operator in graph.operators}
-    return bool(kinds & KINDS) and not kinds & IMAGE_KINDS
-
-
 def layout_rule(graph: Graph) -> Callable[[str], Layout]:
-    """How the tensors of a graph lie, convolution filters aside."""
-    flat = lies_flat(graph)
+    """How the tensors of a graph lie, convolution filters aside: images (four dimensions or more, in a model
+    with image operators) channels last, and so does whatever an image operator touches; all else as its
+    shape says, so that products and reductions find their innermost dimension in one piece.
+    """
+    pictures = bool(graph.kinds & IMAGE_KINDS)
+    touched = {
+        name
+        for operator in graph.operators
+        if operator.kind in IMAGE_KINDS
+        for name in (operator.inputs[0], *operator.outputs)
+        if name
+    }
 
     def layout(name: str) -> Layout:
         tensor = graph.tensors[name]
-        return Layout(tensor.shape, tensor.dtype, "flat") if flat else activation(tensor.shape, tensor.dtype)
+        if (pictures and len(tensor.shape) >= IMAGE_RANK) or name in touched:
+            return activation(tensor.shape, tensor.dtype)
+        return Layout(tensor.shape, tensor.dtype, "flat")
 
     return layout
 

@@ -81,8 +81,8 @@ def scaled_sum(f: Floats, src: Sequence[Part], numbers: Numbers, into: Part | No
     return f.fused(src[0], numbers[0], numbers[1], into)
 
 
-def one(f: Floats, src: Sequence[Part], _: Numbers, into: Part | None) -> Part:
-    """1, whatever src0 is."""
+def one(f: Floats, into: Part | None) -> Part:
+    """1."""
     if into is None:
         return f.constant(1.0)
     f.emitter.refill(into, word(1.0))
@@ -135,7 +135,7 @@ ELEMENT_FUNCTIONS: dict[str, ElementFunction] = {
     "scale": unary(scaled_sum),
     "not": unary(lambda f, s, _, into: truth(f, f.equals(s[0], 0.0), into)),
     "non-zero": unary(lambda f, s, _, into: f.choose(f.equals(s[0], 0.0), 0.0, 1.0, into)),
-    "one": unary(one),
+    "one": unary(lambda f, _, __, into: one(f, into)),
     "square": unary(lambda f, s, _, into: f.multiply(s[0], s[0], into)),
     "add": binary(lambda f, s, _, into: f.add(s[0], s[1], into)),
     "subtract": binary(lambda f, s, _, into: f.subtract(s[0], s[1], into)),

@@ -1,0 +1,23 @@
+"""The kernel of a region of element-wise operators."""
+
+from typing import TYPE_CHECKING
+
+from simulator.workload.builders.pointwise import pointwise_kernel
+from simulator.workload.element_groups import leaving, result_shape
+from simulator.workload.element_program import ElementProgram
+from simulator.workload.graph import Operator
+from simulator.workload.ir import Kernel
+
+if TYPE_CHECKING:
+    from simulator.workload.build import KernelMaker
+
+
+def kernels(maker: "KernelMaker", operators: tuple[Operator, ...], name: str) -> list[Kernel]:
+    """One kernel that reads each outside value once and writes each value that leaves the region."""
+    shape = result_shape(maker.graph, operators[0])
+    program = ElementProgram(maker.graph, maker.place, maker.layout, maker.vector, shape)
+    for operator in operators:
+        program.add(operator)
+    for value, operator in leaving(maker.graph, operators):
+        program.write(value, operator)
+    return [pointwise_kernel(name, program.finish())]
