@@ -28,12 +28,15 @@ AttributeValue = int | float | str | tuple[int, ...] | tuple[float, ...] | tuple
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A value: shape in elements; kind is `input`, `weight`, `intermediate` or `output`."""
+    """A value: shape in elements; kind is `input`, `weight`, `intermediate` or `output`. Small constants keep
+    their numbers (`values`, flat), since pads, starts and axes decide what an operator does.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     kind: str
+    values: tuple[int | float, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.dtype not in ITEM_BYTES:

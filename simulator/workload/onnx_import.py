@@ -2,22 +2,25 @@
 
 The batch replaces the leading dimension of the model's true inputs, and of constant Reshape targets that
 start with the old batch. Constant and ConstantOfShape make tensors, not operators. Weights' values are not
-read.
+read, only those of small constants.
 """
 
 import os
 from collections import Counter
+from contextlib import suppress
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from hwmodels.errors import InputError, unknown
 from simulator.workload.graph import AttributeValue, Graph, Operator, Tensor
 from simulator.workload.graph_check import make_graph
-from simulator.workload.onnx_batch import CONSTANTS, set_batch, true_inputs
+from simulator.workload.onnx_batch import CONSTANTS, constant_tensors, set_batch, true_inputs
 
 MAX_FILE_BYTES = 1 << 31
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 FIRST_OPSET = 9
+SMALL = 64
 
 
 def light_models() -> dict[str, Path]:
@@ -130,6 +133,7 @@ def tensors_of(model: Any, name: str, dtype: str | None) -> dict[str, Tensor]:
     outputs = {one.name for one in model.graph.output}
     weights = {one.name for one in model.graph.initializer}
     weights |= {output for node in model.graph.node if node.op_type in CONSTANTS for output in node.output}
+    small = small_values(model)
     found = {}
     for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
         if not value.type.HasField("tensor_type") or not value.type.tensor_type.HasField("shape"):
@@ -145,12 +149,35 @@ def tensors_of(model: Any, name: str, dtype: str | None) -> dict[str, Tensor]:
         )
         shape = tuple(extent(name, value.name, dim) for dim in value.type.tensor_type.shape.dim)
         element = element_name(value.type.tensor_type.elem_type)
-        found[value.name] = Tensor(value.name, shape, dtype if dtype and element in FLOATS else element, kind)
+        kept = dtype if dtype and element in FLOATS else element
+        found[value.name] = Tensor(value.name, shape, kept, kind, small.get(value.name))
     for tensor in model.graph.initializer:
         if tensor.name not in found:
             element = element_name(tensor.data_type)
             element = dtype if dtype and element in FLOATS else element
-            found[tensor.name] = Tensor(tensor.name, tuple(tensor.dims), element, "weight")
+            values = small.get(tensor.name)
+            found[tensor.name] = Tensor(tensor.name, tuple(tensor.dims), element, "weight", values)
+    return found
+
+
+def small_values(model: Any) -> dict[str, tuple[int | float, ...]]:
+    """The numbers of constants of up to SMALL elements that stand in the file itself."""
+    import onnx
+
+    found: dict[str, tuple[int | float, ...]] = {}
+    for name, tensor in constant_tensors(model):
+        external = tensor.data_location == onnx.TensorProto.EXTERNAL
+        if external or prod(tensor.dims) > SMALL or tensor.data_type == onnx.TensorProto.STRING:
+            continue
+        with suppress(Exception):  # a constant that cannot be read has no values, only a shape
+            found[name] = tuple(onnx.numpy_helper.to_array(tensor).reshape(-1).tolist())
+    for node in model.graph.node:
+        if node.op_type == "Constant":
+            value = next((plain(one) for one in node.attribute if one.name.startswith("value_")), None)
+            if isinstance(value, int | float):
+                found[node.output[0]] = (value,)
+            elif isinstance(value, tuple) and not any(isinstance(one, str) for one in value):
+                found[node.output[0]] = value  # type: ignore[assignment]
     return found
 
 
