@@ -1,6 +1,6 @@
 """Latencies as pointer chases see them: shared memory, L1, L2 near and far, DRAM, constants.
 
-All but one on the whole card, one warp, one lane. Loads beyond L1 are `.cg`, so that the footprint decides which
+One warp, one lane, on the whole card. Loads beyond L1 are `.cg`, so that the footprint decides which
 level answers. The plateaus between one L2 partition and all of L2 need a warm-up of many megabytes: they are
 measured on the smallest slice of the card, with the footprint cut alike. Not modelled: the second level of
 the TLB, so the published cold first access (1,029 cycles on a V100) has no counterpart here.
@@ -31,7 +31,7 @@ LOADS = 512
 SKIPPED = 32
 """First loads of a chase, which meet the cold instruction caches."""
 ADDRESS_CYCLES = 6
-"""Address arithmetic between two loads of one published kind of chase: 29 against 23 cycles in shared memory."""
+"""Arithmetic between two loads of one published kind of chase: 29 cycles in shared memory against 23."""
 CYCLES = "SM cycles"
 PLAIN_CHASES = ("lat.chase.l1", "lat.l1_hit")
 

@@ -39,7 +39,7 @@ def replayed(
 
 
 def marginal_cycles(gpu: Gpu, make: Callable[[int], list[KernelTrace]], count: int) -> float:
-    """SM cycles that one more round takes: a run of 2 × `count` rounds less a run of `count`, over `count`."""
+    """SM cycles that one more round takes: 2 × `count` rounds less `count`, over `count`."""
     longer = replayed(make(2 * count), gpu).cycles
     return (longer - replayed(make(count), gpu).cycles) / count
 
@@ -68,7 +68,7 @@ def last_loads(result: Result, count: int) -> list[Load]:
 
 
 def mean_step(loads: Sequence[Load]) -> float:
-    """SM cycles from one dependent load's issue to the next one's: what a chase with a clock around it sees."""
+    """SM cycles from one dependent load to the next: what a chase with a clock around it sees."""
     return (loads[-1].issue_cycle - loads[0].issue_cycle) / (len(loads) - 1)
 
 

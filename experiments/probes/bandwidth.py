@@ -1,0 +1,145 @@
+"""Bandwidth of each level: L1 and shared memory of an SM, L2 read by a card, DRAM read, written, copied.
+
+L2: every SM reads the same resident buffer, each from a place of its own. DRAM: streaming kernels at full
+occupancy on a slice of the card, whose shares of the peak are those of the card.
+"""
+
+import csv
+from functools import cache
+from statistics import median
+
+from experiments.probes import shared
+from experiments.probes.measure import marginal_cycles, one_sm, replayed
+from experiments.probes.published import DATA as DATA_FOLDER
+from experiments.probes.published import DIES, Published, published
+from experiments.probes.row import Row
+from experiments.probes.steady import steady_bytes_per_second
+from hwmodels import Gpu
+from simulator.machine.options import Preload
+from simulator.trace.builder import GlobalMemory, KernelBuilder
+from simulator.trace.expression import block, thread
+from simulator.trace.kernels.common import DATA, THREAD, repeat
+from simulator.trace.kernels.streams import stream
+from simulator.trace.schema import LANES, KernelTrace, TensorInfo
+
+KIB, MIB, GIGA = 1 << 10, 1 << 20, 1e9
+INTERVAL_CYCLES = 100
+L2_THREADS, L2_BYTES_PER_LANE, L2_UNROLL, L2_STAGGER = 1024, 8, 4, 7
+L2_TURNS = 4
+L2_QUANTITIES = {
+    "v100-pcie-16gb": ("V100 PCIe", [f"bw.cache_ws_{size}kB" for size in (384, 840, 2160, 4732)]),
+    "a100-sxm-40gb": (
+        "A100 SXM4 80GB",
+        [
+            "bw.cache_ws_1844kB",
+            "bw.cache_ws_4044kB",
+            "bw.cache_ws_19456kB",
+            "bw.l2_ws_2048kB",
+            "bw.l2_ws_8192kB",
+        ],
+    ),
+    "h100-pcie": ("H100 PCIe", [f"bw.l2_ws_{size}kB" for size in (7680, 18432, 30720)]),
+}
+"""Published L2 plateaus: the board, and working sets within the reach of every SM's own partition."""
+FRACTIONS = DATA_FOLDER / "published_dram_fractions.csv"
+DRAM_KINDS = {"read": "read", "write": "init", "copy": "copy"}
+DRAM_COLUMNS = ("dram_read_bytes", "dram_write_bytes")
+
+
+def bandwidth(gpu: Gpu) -> list[Row]:
+    """All levels."""
+    return [l1_read(gpu), *shared.bandwidth(gpu), l2_read(gpu), *dram_shares(gpu)]
+
+
+def l1_read(gpu: Gpu) -> Row:
+    """Bytes a cycle that 32 warps read from L1."""
+    warps, unroll = 32, 8
+    turn_cycles = marginal_cycles(one_sm(gpu), lambda n: [_l1_loads(warps, unroll, n)], 8)
+    ours = warps * unroll * LANES * 4 / turn_cycles
+    known = published(DIES[gpu.architecture], ("bw.l1_per_clk", "bw.l1_fp32"))
+    return Row(gpu.name, "L1 read", shared.BYTES_A_CYCLE, ours, known, "32 warps on one SM, 4-byte elements")
+
+
+def l2_read(gpu: Gpu) -> Row:
+    """GB/s that all SMs together read from L2."""
+    trace, buffer = _l2_loads(gpu.sm_count, l2_buffer_bytes(gpu), L2_TURNS)
+    preload = [Preload(buffer.base_address, buffer.bytes)]
+    result = replayed([trace], gpu, preload=preload, interval_cycles=INTERVAL_CYCLES)
+    ours = steady_bytes_per_second(result, ["l2_bytes"]) / GIGA
+    board, quantities = L2_QUANTITIES.get(gpu.name, ("", []))
+    how = f"{buffer.bytes // KIB} KiB resident, read by every SM"
+    return Row(gpu.name, "L2 read", "GB/s", ours, published([board], quantities), how)
+
+
+def l2_buffer_bytes(gpu: Gpu) -> int:
+    """A buffer that all slices share evenly and that the first pass brings near to everyone."""
+    return gpu.l2.slices * 16 * gpu.line_bytes * 4
+
+
+def dram_shares(gpu: Gpu) -> list[Row]:
+    """Shares of the DRAM's peak that streaming kernels reach at full occupancy."""
+    part = slice_for_streams(gpu)
+    return [dram_share(gpu, part, kind) for kind in DRAM_KINDS]
+
+
+def dram_share(gpu: Gpu, part: Gpu, kind: str) -> Row:
+    """One of them: "read", "write" or "copy"."""
+    # As much again as L2 holds is written before DRAM sees the first of it.
+    warm_mib = 0 if kind == "read" else part.l2.size_kib / KIB
+    waves = 8 if kind == "read" else 6
+    volume_mib = waves * part.sm_count * part.sm.warp_slots * LANES * 8 / MIB
+    megabytes = round(max(volume_mib, 2.5 * warm_mib) * KIB) / KIB
+    trace = stream(DRAM_KINDS[kind], megabytes, 1024)
+    result = replayed(trace, part, interval_cycles=INTERVAL_CYCLES)
+    peak = part.dram.bandwidth_gb_s * GIGA
+    ours = steady_bytes_per_second(result, DRAM_COLUMNS) / peak
+    how = f"stream kernel, full occupancy, {part.scale} of the card"
+    return Row(gpu.name, f"DRAM {kind}", "of peak", ours, published_shares().get((gpu.name, kind)), how)
+
+
+def slice_for_streams(gpu: Gpu) -> Gpu:
+    """A slice small enough for a second of streaming, large enough that channels meet by chance."""
+    for denominator in (4, 2):
+        counts = (gpu.sm_count, gpu.l2.slices // gpu.l2.partitions, gpu.memory_partitions, gpu.dram.channels)
+        if not any(count % denominator for count in counts):
+            return gpu.scaled(f"1/{denominator}")
+    return gpu
+
+
+@cache
+def published_shares() -> dict[tuple[str, str], Published]:
+    """(card, kind) → the middle of what sources say."""
+    found: dict[tuple[str, str], list[float]] = {}
+    with FRACTIONS.open(newline="") as file:
+        for row in csv.DictReader(file):
+            found.setdefault((row["gpu"], row["kind"]), []).append(float(row["share"]))
+    return {key: Published(median(values), "of peak", "high", len(values)) for key, values in found.items()}
+
+
+def _l1_loads(warps: int, unroll: int, turns: int) -> KernelTrace:
+    buffer = GlobalMemory().tensor("x", 16 * KIB, "input")
+    k = KernelBuilder("l1_read", 1, warps * LANES)
+    k.s2r(THREAD)
+    k.wide(4, THREAD)
+    with repeat(k, turns):
+        for part in range(unroll):
+            place = ((thread + part * LANES) % (4 * KIB)) * 4
+            k.load(DATA + part, k.at(buffer, place), 4, 4, tensor=buffer)
+    return k.build()
+
+
+def _l2_loads(blocks: int, size: int, turns: int) -> tuple[KernelTrace, TensorInfo]:
+    buffer = GlobalMemory().tensor("x", size, "input")
+    k = KernelBuilder("l2_read", blocks, L2_THREADS)
+    k.s2r(THREAD)
+    k.wide(4, THREAD)
+    tile, words = L2_THREADS * L2_UNROLL, L2_BYTES_PER_LANE // 4
+    with repeat(k, turns) as turn:
+        for part in range(L2_UNROLL):
+            index = (turn * blocks + block * L2_STAGGER) * tile + part * L2_THREADS + thread
+            place = (index % (size // L2_BYTES_PER_LANE)) * L2_BYTES_PER_LANE
+            k.load(DATA + part * words, k.at(buffer, place), L2_BYTES_PER_LANE, 4, cache="cg", tensor=buffer)
+        for part in range(L2_UNROLL):
+            k.fadd(DATA - 2, DATA - 2, DATA + part * words)
+        k.alu(4, 4)
+    return k.build(), buffer

@@ -1,0 +1,65 @@
+"""The list of probes by the word that a person gives: what each measures, and the function that does.
+
+A probe takes a card and returns rows. Those of a group are independent, so that they can run in processes of
+their own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from experiments.probes import bandwidth, latency, operations, shared, strides, synchronisation
+from experiments.probes.curve import curve
+from experiments.probes.dram_card import dram_of_card
+from experiments.probes.row import Row
+from hwmodels import Gpu
+
+ProbeFunction = Callable[[Gpu], list[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A group of measurements: a sentence for help, and the parts that it is made of."""
+
+    sentence: str
+    parts: tuple[ProbeFunction, ...]
+
+
+def l2_read(gpu: Gpu) -> list[Row]:
+    """L2 bandwidth alone, since it takes as long as all others of its group."""
+    return [bandwidth.l2_read(gpu)]
+
+
+def sm_read(gpu: Gpu) -> list[Row]:
+    """L1 and shared memory of one SM."""
+    return [bandwidth.l1_read(gpu), *shared.bandwidth(gpu)]
+
+
+def dram_alone(gpu: Gpu) -> list[Row]:
+    """One channel by itself under synthetic streams; beside it the bound that the timings set."""
+    rows = []
+    for figures in dram_of_card(gpu.dram):
+        bound = figures["bound_over_peak"]
+        how = "one channel alone" + (f"; bound {bound:.3f}" if bound is not None else "")
+        share = figures["achieved_over_peak"]
+        rows.append(Row(gpu.name, f"DRAM channel, {figures['pattern']}", "of peak", share, None, how))
+    return rows
+
+
+PROBES: dict[str, Probe] = {
+    "latency": Probe(
+        "pointer chases: shared memory, L1, L2 near and far, DRAM",
+        (latency.inside_sm, latency.l2_hits, latency.dram, latency.between_partitions),
+    ),
+    "conflicts": Probe("shared-memory bank conflicts, matrix loads, shared atomics", (shared.conflicts,)),
+    "strides": Probe("L1 loads at strides 1 to 33", (strides.strides,)),
+    "barrier": Probe(
+        "barriers of one and two blocks, atomics of the card on one word",
+        (synchronisation.barriers, synchronisation.global_atomics),
+    ),
+    "operations": Probe("latency and issue interval of every operation", (operations.operations,)),
+    "bandwidth": Probe(
+        "L1, shared memory, L2, and DRAM read, written and copied", (sm_read, l2_read, bandwidth.dram_shares)
+    ),
+    "curves": Probe("DRAM read bandwidth against resident threads", (curve,)),
+    "dram": Probe("one DRAM channel alone under synthetic streams", (dram_alone,)),
+}
