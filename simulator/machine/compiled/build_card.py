@@ -1,0 +1,331 @@
+"""The machine's record and tables for a card, before any kernel is known: numbers, sizes, and idle state.
+
+Sizes come from the card's own bounds; the pools begin at what a window can take and grow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hwmodels import Gpu
+from hwmodels.coalescing import LINE_BYTES
+from hwmodels.dram.address_map import parse_map
+from hwmodels.dram.clocks import table_of, timing_clocks
+from hwmodels.dram.spec import SECTOR_BYTES
+from hwmodels.errors import InputError
+from hwmodels.units import FEMTOSECONDS_PER_NANOSECOND
+from simulator.machine.compiled import layout, layout_memory, layout_sm
+from simulator.machine.compiled.dram_refresh import ALL_BANK, NO_REFRESH, PER_BANK
+from simulator.machine.compiled.footprint import KEPT
+from simulator.machine.compiled.layout_memory import MOST_BANKS
+from simulator.machine.compiled.layout_sm import MOST_BLOCK_WARPS, MOST_PHASES, MOST_SUB_CORES
+from simulator.machine.compiled.memory_front import CHAINS
+from simulator.machine.compiled.store import Store
+from simulator.machine.compiled.sub_core import SCHEDULERS
+from simulator.machine.launchable import LANES
+from simulator.machine.links import link_delays, window_fs
+from simulator.machine.order import NEVER
+from simulator.machine.reference.dram_distances import distances_of
+from simulator.machine.reference.launcher import FS_PER_NS, REGISTERS_PER_KIB, UNLIMITED
+from simulator.machine.reference.routing import Routing
+from simulator.machine.reference.tlb import MIB
+from simulator.machine.state_dram import FAR
+
+MASK_BITS = 62
+SEGMENT_FIELDS = ("row", "bank", "bankgroup", "column")
+
+
+def refuse_unknown(gpu: Gpu) -> None:
+    """An InputError for a size that this engine has no room for."""
+    limits = (
+        ("dram.banks_per_group", gpu.dram.bank_groups * gpu.dram.banks_per_group, MOST_BANKS, "banks"),
+        ("l2.ways", gpu.l2.ways, MASK_BITS, "ways"),
+        ("shared_memory.pass_interval_cycles", gpu.shared_memory.pass_interval_cycles, MOST_PHASES, "cycles"),
+        ("sm.sub_cores", gpu.sm.sub_cores, MOST_SUB_CORES, "sub-cores"),
+        ("sm.max_threads_per_block", gpu.sm.max_threads_per_block, MOST_BLOCK_WARPS * LANES, "threads"),
+    )
+    for key, value, most, what in limits:
+        if value > most and key != "sm.max_threads_per_block":
+            raise InputError(
+                f"gpu.{key}", f"the compiled engine has room for {most} {what}, not {value}",
+                "use the reference engine",
+            )
+
+
+def build_card(store: Store, gpu: Gpu) -> None:
+    """All that depends on the card alone."""
+    refuse_unknown(gpu)
+    _clocks(store, gpu)
+    _sm(store, gpu)
+    _l1(store, gpu)
+    _crossbar(store, gpu)
+    _l2(store, gpu)
+    _dram(store, gpu)
+    _launcher(store, gpu)
+    _shared_tables(store, gpu)
+
+
+def _clocks(store: Store, gpu: Gpu) -> None:
+    links = link_delays(gpu)
+    store.set(
+        sms=gpu.sm_count,
+        slices=gpu.l2.slices,
+        crossbar=gpu.sm_count + 1,
+        first_partition=gpu.sm_count + 2,
+        component_count=gpu.sm_count + 2 + gpu.memory_partitions,
+        channel_count=gpu.dram.channels,
+        sm_period_fs=gpu.sm_period_fs,
+        l2_period_fs=gpu.l2_period_fs,
+        clock_fs=gpu.dram_period_fs,
+        window_fs=window_fs(gpu),
+        sm_to_crossbar_fs=links.sm_to_crossbar_fs,
+        crossbar_to_slice_fs=links.crossbar_to_slice_fs,
+        slice_to_crossbar_fs=links.slice_to_crossbar_fs,
+        crossbar_to_sm_fs=links.crossbar_to_sm_fs,
+        crossing_in_fs=links.crossing_in_fs,
+        crossing_out_fs=links.crossing_out_fs,
+        crossing_cycles=links.crossing_cycles,
+        reply_capacity=links.reply_credits + links.crossed_credits,
+    )
+
+
+def _sm(store: Store, gpu: Gpu) -> None:
+    sm, shared = gpu.sm, gpu.shared_memory
+    store.set(
+        sub_cores=sm.sub_cores,
+        sub_slots=sm.warp_slots // sm.sub_cores,
+        warp_slots=sm.warp_slots,
+        scheduler=SCHEDULERS.index(sm.scheduler),
+        lg_depth=sm.lg_queue_depth,
+        mio_depth=sm.mio_queue_depth,
+        hand_over=sm.operand_latency_cycles + sm.mio_latency_cycles,
+        writeback_latency=sm.writeback_latency_cycles,
+        branch_latency=sm.branch_latency_cycles,
+        fence_latency=sm.membar_latency_cycles,
+        exit_latency=sm.exit_latency_cycles,
+        warp_setup_tenths=sm.warp_setup_tenths,
+        barrier_arrival=sm.barrier_arrival_cycles,
+        barrier_release=sm.barrier_release_cycles,
+        l0_latency=sm.l0_miss_latency_cycles,
+        l1_instruction_latency=sm.l1_instruction_miss_latency_cycles,
+        smem_banks=shared.banks,
+        smem_bank_bytes=shared.bank_bytes,
+        smem_access=shared.access_latency_cycles,
+        pass_interval=shared.pass_interval_cycles,
+        atomic_base=shared.atomic_base_latency_cycles,
+        atomic_contention=shared.atomic_contention_tenths,
+    )
+    sms = gpu.sm_count
+    states = store.records("sm_states", layout_sm.SM, sms, events=-1, stalled=-1, carveout=-1)
+    states["credits"] = gpu.crossbar.sm_credits
+    entries = gpu.l1.mshr_entries
+    states["mshr_free"] = np.arange(sms) * entries
+    table = store.records("mshrs", layout_sm.MSHR, sms * entries)
+    table["next"] = np.arange(1, sms * entries + 1)
+    store.records("sub_core_states", layout_sm.SUB_CORE, sms * sm.sub_cores, last_age=-1, last_slot=-1)
+    store.integers("candidates", sms * sm.warp_slots)
+    store.records("warps", layout_sm.WARP, sms * sm.warp_slots)
+
+
+def _l1(store: Store, gpu: Gpu) -> None:
+    l1, shared = gpu.l1, gpu.shared_memory
+    slots = max(1, l1.usable_kib(0) * 1024 // (LINE_BYTES * l1.ways)) * l1.ways
+    entries = gpu.tlb.reach_mib // gpu.tlb.page_mib
+    store.set(
+        port_factor=max(1, shared.banks * shared.bank_bytes // l1.bytes_per_cycle),
+        l1_kib=l1.size_kib,
+        l1_unusable_kib=l1.unusable_kib,
+        l1_ways=l1.ways,
+        l1_slots=slots,
+        l1_mshrs=l1.mshr_entries,
+        l1_merges=l1.mshr_merges,
+        tag_banks=l1.tag_banks,
+        tag_latency=l1.tag_latency_cycles,
+        out_cycles=l1.tag_latency_cycles + l1.miss_latency_cycles,
+        hit_cycles=l1.tag_latency_cycles + shared.access_latency_cycles,
+        refill_cycles=l1.fill_latency_cycles + shared.access_latency_cycles,
+        page_entries=entries,
+        lines_per_page=gpu.tlb.page_mib * MIB // LINE_BYTES,
+        page_miss_cycles=gpu.tlb.miss_latency_cycles,
+    )
+    store.records("l1_lines", layout_sm.L1_LINE, gpu.sm_count * slots, line=-1, bringing=-1)
+    store.integers("pages", 2 * gpu.sm_count * entries)
+    store.records("footprints", layout_sm.FOOTPRINT, KEPT, pattern=-2)
+    store.records("shared_footprints", layout_sm.SHARED_FOOTPRINT, KEPT, pattern=-2)
+
+
+def _crossbar(store: Store, gpu: Gpu) -> None:
+    crossbar, routing = gpu.crossbar, Routing(gpu)
+    sms, slices = gpu.sm_count, gpu.l2.slices
+    store.set(
+        request_bytes=crossbar.request_bytes_per_cycle,
+        reply_bytes=crossbar.reply_bytes_per_cycle,
+        reply_fifo=crossbar.reply_fifo_packets,
+        lookahead=crossbar.reply_lookahead,
+        link_bytes=crossbar.partition_link_bytes_per_cycle,
+        side_slices=gpu.slices_per_partition,
+        l2_partitions=gpu.l2.partitions,
+        requests_due=NEVER,
+        late=-1,
+    )
+    store.record["link_heaps"][:] = -1
+    store.put("partition_of_sm", np.array(routing.partition_of_sm, np.int64))
+    side = range(gpu.slices_per_partition)
+    distances = [[routing.distance(sm, slice_id) for slice_id in side] for sm in range(sms)]
+    store.put("distances", np.array(distances, np.int64))
+    for name in ("port_free", "returned", "reply_free", "turn", "proposal_place", "proposed"):
+        store.integers(name, sms)
+    store.integers("proposal", sms, -1)
+    store.integers("request_heaps", slices, -1)
+    store.integers("slice_credits", slices, gpu.l2.queue_depth)
+    store.integers("slice_free", slices)
+    store.integers("armed", slices, NEVER)
+    store.integers("contenders", 2 * slices)
+    store.integers("losers", 2 * slices)
+
+
+def _l2(store: Store, gpu: Gpu) -> None:
+    l2 = gpu.l2
+    sets = l2.size_kib * 1024 // (l2.slices * gpu.line_bytes * l2.ways)
+    width = gpu.crossbar.packet_bytes // SECTOR_BYTES
+    groups = [((1 << width) - 1) << first & 15 for first in range(0, 4, width)]
+    chains = 1 << (2 * l2.mshr_entries - 1).bit_length()
+    store.set(
+        l2_sets=sets,
+        l2_ways=l2.ways,
+        l2_mshrs=l2.mshr_entries,
+        l2_merges=l2.mshr_merges,
+        l2_queue_depth=l2.queue_depth,
+        miss_chains=chains,
+        slice_bytes=l2.slice_bytes_per_cycle,
+        access_cycles=l2.access_latency_cycles,
+        before_cycles=l2.access_latency_cycles // 2,
+        after_cycles=l2.access_latency_cycles - l2.access_latency_cycles // 2,
+        atomic_tenths=l2.atomic_interval_tenths,
+        groups=len(groups),
+        part_slices=gpu.slices_per_memory_partition,
+        there_fs=l2.miss_latency_cycles // 2 * gpu.l2_period_fs,
+        back_cycles=l2.miss_latency_cycles - l2.miss_latency_cycles // 2,
+    )
+    store.record["group_masks"][0, : len(groups)] = groups
+    links = link_delays(gpu)
+    states = store.records("slice_states", layout_memory.SLICE, l2.slices, leaving=-1, due=NEVER)
+    states["credits"] = (links.reply_credits, links.crossed_credits)
+    slots = l2.slices * sets * l2.ways
+    store.integers("l2_tags", slots, -1)
+    store.integers("l2_stamps", slots)
+    store.integers("l2_pinned", l2.slices * sets)
+    store.records("l2_lines", layout_memory.L2_LINE, slots)
+    store.integers("miss_heads", l2.slices * chains, -1)
+    parts = gpu.memory_partitions
+    store.records(
+        "partitions", layout_memory.PARTITION, parts, due_fs=NEVER, on_way=-1, returned=-1
+    )
+
+
+def _dram(store: Store, gpu: Gpu) -> None:
+    dram = gpu.dram
+    clocks, distances = timing_clocks(dram), distances_of(table_of(dram))
+    places = parse_map(
+        dram.address_map, dram.bank_groups, dram.banks_per_group, dram.rows, dram.row_bytes // SECTOR_BYTES
+    )
+    lanes, banks = dram.pseudo_channels_per_channel, dram.bank_groups * dram.banks_per_group
+    channels, pseudos = dram.channels, dram.channels * lanes
+    every = (1 << banks) - 1
+    every = every - (1 << 64) if every >= 1 << 63 else every
+    store.set(
+        part_channels=gpu.channels_per_memory_partition,
+        part_pseudos=gpu.channels_per_memory_partition * lanes,
+        controller_fs=dram.controller_latency_ns * FEMTOSECONDS_PER_NANOSECOND,
+        burst_fs=dram.timing.burst_fs,
+        lanes=lanes,
+        bank_count=banks,
+        all_banks=every,
+        read_depth=dram.read_queue_depth,
+        write_depth=dram.write_queue_depth,
+        drain_high=dram.drain_high,
+        drain_low=dram.drain_low,
+        age_limit=dram.age_limit_cycles,
+        closed_page=int(dram.page_policy == "closed"),
+        refresh={"none": NO_REFRESH, "per_bank": PER_BANK, "all_bank": ALL_BANK}[dram.refresh],
+        postpone=dram.refresh_postpone,
+        refi=clocks.refi,
+        refi_pb=clocks.refi_pb,
+        burst_clocks=clocks.burst,
+        segments=len(places.segments),
+        bank_bits=places.bank_bits,
+        group_bits=places.bank_group_bits,
+        bank_folds=places.folds,
+        bank_rotation=places.rotation,
+    )
+    record = store.record
+    record["data_clocks"][0] = (clocks.cl + clocks.burst, clocks.cwl + clocks.burst)
+    for name in type(distances).__slots__:
+        value = getattr(distances, name)
+        record[name] = np.array(value).reshape(-1) if isinstance(value, tuple) else value
+    segments = [(SEGMENT_FIELDS.index(s.field), s.low, s.width, s.shift) for s in places.segments]
+    store.put("segment_table", np.array(segments, np.int64))
+    store.records(
+        "channels", layout_memory.CHANNEL, channels,
+        tick_ck=-1, refresh_wake=FAR, last_column_ck=-1, last_row_ck=-1, due=FAR,
+    )
+    table = store.records(
+        "pseudos", layout_memory.PSEUDO, pseudos,
+        last_acts=-FAR, bus_mode=-1, column_wake=FAR, row_wake=FAR, refresh_due=FAR, refresh_bank=-1,
+        refresh_look_ck=FAR,
+    )
+    table["refresh_left"] = every
+    table = store.records(
+        "banks", layout_memory.BANK, pseudos * banks, open_row=-1, head=-1, tail=-1, column_key=-1, row_key=-1
+    )
+    table["group"] = np.arange(pseudos * banks) % banks // dram.banks_per_group
+    store.integers("key_table", pseudos * 4 * banks)
+    store.integers("unwritten", pseudos * CHAINS, -1)
+    store.pool(layout.P_DRAM, pseudos * (dram.read_queue_depth + dram.write_queue_depth), 0)
+
+
+def _launcher(store: Store, gpu: Gpu) -> None:
+    sm, launch = gpu.sm, gpu.launch
+    books = store.records("books", layout_sm.BOOK, gpu.sm_count, carveout=-1)
+    books["warps"][:, : sm.sub_cores] = sm.warp_slots // sm.sub_cores
+    books["registers"][:, : sm.sub_cores] = gpu.register_file.size_kib * REGISTERS_PER_KIB // sm.sub_cores
+    books["blocks"] = sm.block_slots
+    books["barriers"] = sm.barrier_slots or UNLIMITED
+    blocks = store.records("blocks", layout_sm.BLOCK, gpu.sm_count * sm.block_slots)
+    blocks["next"] = np.arange(1, len(blocks) + 1)
+    store.set(
+        block_launch_fs=launch.block_launch_ns * FS_PER_NS,
+        block_done_fs=launch.block_done_ns * FS_PER_NS,
+        step_millicycles=1_000_000 // launch.dispatch_blocks_per_kilocycle,
+    )
+
+
+def _shared_tables(store: Store, gpu: Gpu) -> None:
+    """Components, queues, meters and pools."""
+    sms, slices, parts = gpu.sm_count, gpu.l2.slices, gpu.memory_partitions
+    subs = sms * gpu.sm.sub_cores
+    pseudos = gpu.dram.channels * gpu.dram.pseudo_channels_per_channel
+    table = store.records(
+        "components", layout.COMPONENT, sms + 2 + parts, next_fs=NEVER, inbox=-1
+    )
+    table["period_fs"] = gpu.sm_period_fs
+    table["period_fs"][sms + 1 :] = gpu.l2_period_fs
+    q_slice = 4 * subs
+    q_reply = q_slice + 4 * slices
+    q_front = q_reply + slices
+    store.set(q_slice=q_slice, q_reply=q_reply, q_front=q_front, meter_crossbar=2 * sms, meter_slice=2 * sms + 2)
+    store.records("queues", layout.QUEUE, q_front + 2 * pseudos, head=-1, tail=-1)
+    store.records("meters", layout.METER, 2 * sms + 2 + 3 * slices)
+    fastest = min(gpu.sm_period_fs, gpu.l2_period_fs, gpu.dram_period_fs)
+    cycles = window_fs(gpu) // fastest + 2
+    for number, amount in (
+        (layout.P_NODES, 24 * (sms + slices) + 8 * pseudos),
+        (layout.P_PACKETS, 8 * slices + 4 * sms),
+        (layout.P_REQUESTS, gpu.sm.sub_cores * sms),
+        (layout.P_WAITERS, 8 * sms),
+        (layout.P_L2_WAITERS, 8 * slices),
+        (layout.P_MISSES, 4 * slices),
+        (layout.P_FETCHES, 8 * slices),
+    ):
+        low = amount * cycles + 128 * sms
+        store.pool(number, 2 * low, low)

@@ -1,0 +1,119 @@
+"""The crossbar between SMs and L2 slices: one component with a request network, a reply network and the
+partition link.
+
+A tick consumes what has arrived, lets packets onto the partition link, arbitrates requests, then replies.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.machine.compiled import crossbar_replies, crossbar_requests, partition_link
+from simulator.machine.compiled.counts import count, mark
+from simulator.machine.compiled.jit import compiled, load
+from simulator.machine.compiled.layout import P_NODES, node, packet
+from simulator.machine.compiled.order import arrived, give, send, settle_next
+from simulator.machine.compiled.routing import crosses, owner
+from simulator.machine.messages import (
+    ACK,
+    LINK_INVALIDATE,
+    LINK_REPLY,
+    LINK_REQUEST,
+    REPLY,
+    REQUEST,
+    SLICE_CREDIT,
+)
+from simulator.machine.order import NEVER
+from simulator.statistics.phases import CROSSBAR_REPLY, CROSSBAR_REQUEST, PARTITION_LINK
+from simulator.statistics.schema import INDEX
+
+C_LINK_BYTES = INDEX["link_bytes"]
+
+
+@compiled
+def _request(m: Any, index: int, cycle: int, now_fs: int) -> None:
+    one = packet(m.packets, index)
+    start = crossbar_requests.accept(m, index, cycle)
+    if crosses(m, one.sm, one.slice):
+        partition_link.add(m, load(m.partition_of_sm, one.sm), start, REQUEST, index)
+        mark(one, CROSSBAR_REQUEST, start * m.l2_period_fs)
+    else:
+        crossbar_requests.join(m, index, start, cycle, now_fs)
+
+
+@compiled
+def _reply(m: Any, index: int, cycle: int, now_fs: int) -> None:
+    one = packet(m.packets, index)
+    if crosses(m, one.sm, one.slice):
+        partition_link.add(m, one.slice // m.side_slices, cycle, REPLY, index)
+        mark(one, CROSSBAR_REPLY, now_fs)
+    else:
+        crossbar_replies.append(m, index, now_fs)
+
+
+@compiled
+def _consume(m: Any, cycle: int, now_fs: int) -> None:
+    while True:
+        entry = arrived(m, m.crossbar, now_fs)
+        if entry < 0:
+            return
+        kind = node(m.nodes, entry).kind
+        item = node(m.nodes, entry).what
+        give(m, P_NODES, entry)
+        if kind == REQUEST:
+            _request(m, item, cycle, now_fs)
+        elif kind == REPLY:
+            _reply(m, item, cycle, now_fs)
+        elif kind == ACK:
+            send(m, m.crossbar, 1 + packet(m.packets, item).sm, now_fs, m.crossbar_to_sm_fs, ACK, item, 0)
+        elif kind == SLICE_CREDIT:
+            crossbar_requests.credit(m, item, cycle)
+        elif kind == LINK_REQUEST:
+            to = owner(m, packet(m.packets, item).slice)
+            send(m, m.crossbar, to, now_fs, m.crossing_out_fs, kind, item, 0)
+        elif kind == LINK_INVALIDATE:
+            to = owner(m, packet(m.packets, item).near)
+            send(m, m.crossbar, to, now_fs, m.crossing_out_fs, kind, item, 0)
+        else:
+            partition_link.add(m, packet(m.packets, item).slice // m.side_slices, cycle, kind, item)
+
+
+@compiled
+def _cross(m: Any, cycle: int, now_fs: int) -> None:
+    """Let packets onto the partition link."""
+    while True:
+        entry = partition_link.depart(m, cycle)
+        if entry < 0:
+            return
+        kind = node(m.nodes, entry).kind
+        index = node(m.nodes, entry).what
+        give(m, P_NODES, entry)
+        one = packet(m.packets, index)
+        count(m, one.kernel, C_LINK_BYTES, one.payload)
+        if kind == LINK_REPLY:
+            # Its two messages carry the latency of the crossing.
+            send(m, m.crossbar, owner(m, one.near), now_fs, m.crossing_out_fs, kind, index, 0)
+            continue
+        arrival = cycle + m.crossing_cycles
+        mark(one, PARTITION_LINK, arrival * m.l2_period_fs)
+        if kind == REQUEST:
+            crossbar_requests.join(m, index, arrival, cycle, now_fs)
+        else:
+            crossbar_replies.append_late(m, index, arrival)
+
+
+@compiled
+def tick(m: Any, ident: int, now_fs: int) -> None:
+    """All phases of one cycle."""
+    cycle = now_fs // m.l2_period_fs
+    _consume(m, cycle, now_fs)
+    following = NEVER
+    if partition_link.is_busy(m):
+        _cross(m, cycle, now_fs)
+        following = partition_link.next_cycle(m, cycle)
+    crossbar_requests.arbitrate(m, cycle, now_fs)
+    following = min(following, m.requests_due)
+    if m.replies_inside or m.late >= 0:
+        crossbar_replies.arbitrate(m, cycle, now_fs)
+        following = min(following, crossbar_replies.next_cycle(m, cycle))
+    settle_next(m, ident, following * m.l2_period_fs if following < NEVER else NEVER)

@@ -1,0 +1,103 @@
+"""The request network of the crossbar: the in-ports of the SMs, a virtual output queue for each slice, the
+slices' ports.
+
+The machine of the reference engine's file of this name. When a slice may take its next packet stands in a table
+by slice, which a tick looks through.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.machine.compiled.jit import compiled, inlined, load, store
+from simulator.machine.compiled.layout import P_NODES, node, packet
+from simulator.machine.compiled.meter import enter, leave
+from simulator.machine.compiled.order import give, popped, pushed, send, take
+from simulator.machine.compiled.routing import distance, owner, route
+from simulator.machine.messages import REQUEST, SM_CREDIT
+from simulator.machine.order import NEVER
+
+
+@compiled
+def accept(m: Any, index: int, cycle: int) -> int:
+    """Route a packet and pass it through its SM's port; the cycle in which it passes."""
+    one = packet(m.packets, index)
+    route(m, one)
+    start = max(cycle, load(m.port_free, one.sm))
+    store(m.port_free, one.sm, start + max(1, (one.payload + m.request_bytes - 1) // m.request_bytes))
+    return start
+
+
+@inlined
+def _arm(m: Any, slice_id: int, cycle: int) -> None:
+    """Note when the slice may take its next packet, unless an earlier time is noted."""
+    root = load(m.request_heaps, slice_id)
+    if root < 0 or load(m.slice_credits, slice_id) == 0:
+        return
+    time = max(node(m.nodes, root).key, load(m.slice_free, slice_id), cycle)
+    if time < load(m.armed, slice_id):
+        store(m.armed, slice_id, time)
+        m.requests_due = min(m.requests_due, time)
+
+
+@compiled
+def join(m: Any, index: int, start: int, cycle: int, now_fs: int) -> None:
+    """Put a packet that is through its port (and the link) at cycle `start` in line for its slice."""
+    one = packet(m.packets, index)
+    m.request_number += 1
+    entry = take(m, P_NODES)
+    node(m.nodes, entry).what = index
+    node(m.nodes, entry).extra = now_fs
+    ready = start + distance(m, one.sm, one.slice)
+    root = pushed(m, load(m.request_heaps, one.slice), entry, ready, m.request_number)
+    store(m.request_heaps, one.slice, root)
+    enter(m, m.meter_crossbar, now_fs)
+    _arm(m, one.slice, cycle)
+
+
+@compiled
+def credit(m: Any, slice_id: int, cycle: int) -> None:
+    """A place that a slice's input queue has given back."""
+    store(m.slice_credits, slice_id, load(m.slice_credits, slice_id) + 1)
+    _arm(m, slice_id, cycle)
+
+
+@compiled
+def _forward(m: Any, slice_id: int, cycle: int, now_fs: int) -> int:
+    """Send the first packet of a queue to its slice; its SM."""
+    entry = load(m.request_heaps, slice_id)
+    store(m.request_heaps, slice_id, popped(m, entry))
+    index = node(m.nodes, entry).what
+    leave(m, m.meter_crossbar, now_fs, node(m.nodes, entry).extra)
+    give(m, P_NODES, entry)
+    one = packet(m.packets, index)
+    store(m.slice_credits, slice_id, load(m.slice_credits, slice_id) - 1)
+    store(m.slice_free, slice_id, cycle + max(1, (one.payload + m.slice_bytes - 1) // m.slice_bytes))
+    _arm(m, slice_id, cycle)
+    send(m, m.crossbar, owner(m, slice_id), now_fs, m.crossbar_to_slice_fs, REQUEST, index, 0)
+    return one.sm
+
+
+@compiled
+def arbitrate(m: Any, cycle: int, now_fs: int) -> None:
+    """Send the packets that leave for their slices in this cycle, and give their SMs the credits back."""
+    if m.requests_due > cycle:
+        return
+    first = m.sms
+    last = -1
+    for slice_id in range(m.slices):
+        if load(m.armed, slice_id) <= cycle:
+            store(m.armed, slice_id, NEVER)
+            sm = _forward(m, slice_id, cycle, now_fs)
+            store(m.returned, sm, load(m.returned, sm) + 1)
+            first = min(first, sm)
+            last = max(last, sm)
+    for sm in range(first, last + 1):
+        credits = load(m.returned, sm)
+        if credits:
+            store(m.returned, sm, 0)
+            send(m, m.crossbar, 1 + sm, now_fs, m.crossbar_to_sm_fs, SM_CREDIT, credits, 0)
+    due = NEVER
+    for slice_id in range(m.slices):
+        due = min(due, load(m.armed, slice_id))
+    m.requests_due = due

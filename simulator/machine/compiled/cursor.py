@@ -1,0 +1,178 @@
+"""The walk of a warp through its trace, in either form: next instruction, its lanes, its addresses.
+
+The reference is `simulator/trace/cursor.py` and `recorded_cursor.py`; what moves stands in the warp's record.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.machine.compiled.expression import lane_offsets, uniform
+from simulator.machine.compiled.jit import compiled, inlined, load
+from simulator.machine.compiled.layout_sm import (
+    LANES,
+    expression,
+    guard_at,
+    instruction,
+    kernel_at,
+    mark_at,
+    pattern_at,
+)
+from simulator.trace.cursor import FIRST_LOOP, UNKNOWN
+from simulator.trace.expression import Variable
+from simulator.trace.flat import BEGIN, END, EXITED
+from simulator.trace.schema import FULL_MASK
+
+ENDED = -1
+OWN_OFFSETS = -1
+BLOCK, BLOCK_X, BLOCK_Y, BLOCK_Z, WARP = (
+    int(Variable.BLOCK),
+    int(Variable.BLOCK_X),
+    int(Variable.BLOCK_Y),
+    int(Variable.BLOCK_Z),
+    int(Variable.WARP),
+)
+
+
+@compiled
+def _guarded(m: Any, warp: Any, mask: int) -> int:
+    one = instruction(m.instructions, warp.following)
+    for index in range(one.guard, one.guard + one.guard_count):
+        guard = guard_at(m.guards, index)
+        source = expression(m.expressions, guard.expression)
+        base = uniform(m, guard.expression, warp)
+        if source.lane_count == 0:
+            if base + source.low >= guard.low and base + source.high < guard.high:
+                continue
+            if base + source.high < guard.low or base + source.low >= guard.high:
+                return 0
+            offsets = pattern_at(m.patterns, source.pattern).offsets
+            for lane in range(LANES):
+                if not guard.low <= base + offsets[lane] < guard.high:
+                    mask &= ~(1 << lane)
+        else:
+            base += lane_offsets(m, guard.expression, warp, m.scratch)
+            for lane in range(LANES):
+                if not guard.low <= base + m.scratch[lane] < guard.high:
+                    mask &= ~(1 << lane)
+    return mask
+
+
+@compiled
+def lanes_of(m: Any, warp: Any) -> int:
+    """The lanes that the next instruction works for: launched, not exited, not masked, not guarded."""
+    if warp.mask == UNKNOWN:
+        kernel = kernel_at(m.kernel_states, warp.kernel)
+        if kernel.recorded:
+            variant = load(m.variants, warp.place)
+            warp.mask = load(m.variant_masks, kernel.first_variant + variant)
+        else:
+            one = instruction(m.instructions, warp.following)
+            mask = one.mask & warp.launched & ~warp.gone
+            if one.guard_count:
+                mask = _guarded(m, warp, mask)
+            warp.mask = mask
+    return warp.mask
+
+
+@compiled
+def address(m: Any, warp: Any, request: Any) -> None:
+    """Put base and offsets of the next instruction's addresses into a request."""
+    if kernel_at(m.kernel_states, warp.kernel).recorded:
+        request.first_byte = load(m.bases, warp.access)
+        request.pattern = load(m.pattern_ids, warp.access)
+        return
+    which = instruction(m.instructions, warp.following).address
+    source = expression(m.expressions, which)
+    request.first_byte = uniform(m, which, warp)
+    request.pattern = source.pattern
+    if source.lane_count:
+        request.first_byte += lane_offsets(m, which, warp, request.offsets)
+        request.pattern = OWN_OFFSETS
+
+
+@compiled
+def _pass_marks(m: Any, warp: Any, step: int, static: int) -> int:
+    """Go through the marks at a step; the instruction of the kernel that follows them, or ENDED."""
+    kernel = kernel_at(m.kernel_states, warp.kernel)
+    while static < 0:
+        mark = mark_at(m.marks, kernel.mark_first - 1 - static)
+        depth = mark.variable - FIRST_LOOP
+        if mark.kind == END:
+            turn = warp.values[mark.variable] + 1
+            if turn < warp.limits[depth]:
+                warp.values[mark.variable] = turn
+                step = mark.partner
+            else:
+                warp.values[mark.variable] = 0
+        elif mark.kind == BEGIN:
+            trips = uniform(m, mark.trips, warp)
+            warp.values[mark.variable] = 0
+            warp.limits[depth] = trips
+            if trips <= 0:
+                step = mark.partner
+        elif mark.kind == EXITED:
+            warp.gone |= lanes_of(m, warp)
+            if not warp.launched & ~warp.gone:
+                return ENDED
+        else:
+            warp.step = step
+            return ENDED
+        step += 1
+        static = load(m.steps, kernel.step_first + step)
+    warp.step = step
+    return static
+
+
+@inlined
+def _settle_recorded(m: Any, warp: Any, kernel: Any) -> None:
+    warp.following = ENDED
+    if warp.place < warp.end:
+        static = load(m.variant_statics, kernel.first_variant + load(m.variants, warp.place))
+        warp.following = kernel.first + static
+    warp.mask = UNKNOWN
+
+
+@compiled
+def advance(m: Any, warp: Any) -> None:
+    """Go on to the next instruction of this warp."""
+    kernel = kernel_at(m.kernel_states, warp.kernel)
+    if kernel.recorded:
+        warp.access += instruction(m.instructions, warp.following).accesses
+        warp.place += 1
+        _settle_recorded(m, warp, kernel)
+        return
+    step = warp.step + 1
+    warp.step = step
+    static = load(m.steps, kernel.step_first + step)
+    if static < 0:
+        static = _pass_marks(m, warp, step, static)
+    warp.following = kernel.first + static if static >= 0 else ENDED
+    warp.mask = UNKNOWN
+
+
+@compiled
+def start(m: Any, warp: Any, block: int, index: int) -> None:
+    """Stand before the first instruction of a warp of a block."""
+    kernel = kernel_at(m.kernel_states, warp.kernel)
+    lanes = kernel.threads - LANES * index
+    warp.launched = FULL_MASK if lanes >= LANES else (1 << lanes) - 1
+    warp.gone = 0
+    warp.mask = UNKNOWN
+    warp.following = ENDED
+    if kernel.recorded:
+        row = load(m.recorded_rows, kernel.first_row + block) + index
+        warp.place = load(m.starts, 3 * row)
+        warp.end = load(m.starts, 3 * row + 1)
+        warp.access = load(m.starts, 3 * row + 2)
+        _settle_recorded(m, warp, kernel)
+        return
+    for variable in range(len(warp.values)):
+        warp.values[variable] = 0
+    warp.values[BLOCK] = block
+    warp.values[BLOCK_X] = block % kernel.grid_x
+    warp.values[BLOCK_Y] = block // kernel.grid_x % kernel.grid_y
+    warp.values[BLOCK_Z] = block // (kernel.grid_x * kernel.grid_y)
+    warp.values[WARP] = index
+    warp.step = -1
+    advance(m, warp)

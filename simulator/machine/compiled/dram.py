@@ -1,0 +1,113 @@
+"""A DRAM channel: one row command and one column command a clock at most, the oldest of its pseudo-channels first.
+
+The machine of the reference engine's file of this name; its queues, candidates, commands and refresh are in files
+of the same names beside this one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.machine.compiled import dram_refresh
+from simulator.machine.compiled.dram_candidates import column_candidate, row_candidate
+from simulator.machine.compiled.dram_command import D_FORWARDED, complete, issue_column, issue_row
+from simulator.machine.compiled.dram_queue import KEY_MASK, NONE, decoded, push
+from simulator.machine.compiled.jit import compiled
+from simulator.machine.compiled.layout_memory import bank_at, channel, dram_request, pseudo
+from simulator.machine.state_dram import FAR, READ, WRITE
+
+
+@compiled
+def advance(m: Any, ch: int, ck: int) -> None:
+    """Do the refreshes of an idle channel that fall before clock `ck`."""
+    state = channel(m.channels, ch)
+    if state.refresh_wake < ck and not state.requests:
+        dram_refresh.catch_up(m, ch, ck)
+
+
+@compiled
+def push_read(m: Any, ch: int, lane: int, sector: int, token: int, ck: int) -> None:
+    """Queue a read at clock `ck`, unless its sector still waits to be written: that answers it."""
+    advance(m, ch, ck)
+    where = ch * m.lanes + lane
+    pc = pseudo(m.pseudos, where)
+    if pc.waiting[WRITE]:
+        number = decoded(m, sector) & KEY_MASK
+        index = bank_at(m.banks, where * m.bank_count + number).head[WRITE]
+        while index >= 0:
+            one = dram_request(m.dram_requests, index)
+            if one.sector == sector:
+                pc.counters[D_FORWARDED] += 1
+                complete(m, ch, token, ck + m.burst_clocks, ck, ck)
+                return
+            index = one.next
+    push(m, ch, lane, READ, sector, token, ck)
+
+
+@compiled
+def push_write(m: Any, ch: int, lane: int, sector: int, ck: int) -> None:
+    """Queue a write at clock `ck`."""
+    advance(m, ch, ck)
+    push(m, ch, lane, WRITE, sector, -1, ck)
+
+
+@compiled
+def _column(m: Any, ch: int, ck: int) -> None:
+    best = NONE
+    chosen = -1
+    for lane in range(m.lanes):
+        where = ch * m.lanes + lane
+        if pseudo(m.pseudos, where).column_wake <= ck:
+            key = column_candidate(m, where, ck)
+            if key < best:
+                best = key
+                chosen = where
+    if chosen >= 0:
+        issue_column(m, ch, chosen, best & KEY_MASK, ck)
+
+
+@compiled
+def _row(m: Any, ch: int, ck: int) -> None:
+    best = NONE
+    chosen = -1
+    for lane in range(m.lanes):
+        where = ch * m.lanes + lane
+        if pseudo(m.pseudos, where).row_wake <= ck:
+            key = row_candidate(m, where, ck)
+            if key < best:
+                best = key
+                chosen = where
+    if chosen >= 0:
+        issue_row(m, ch, chosen, best & KEY_MASK, ck)
+
+
+@compiled
+def tick(m: Any, ch: int, ck: int) -> None:
+    """Issue what can be issued at clock `ck`."""
+    state = channel(m.channels, ch)
+    if state.refresh_wake <= ck:
+        advance(m, ch, ck)
+        dram_refresh.note_due(m, ch, ck)
+    state.tick_ck = ck
+    if state.last_column_ck < ck:
+        _column(m, ch, ck)
+    if state.last_row_ck < ck and state.row_slot // m.slots_per_clock <= ck:
+        if state.refresh_wake <= ck and dram_refresh.issue(m, ch, ck):
+            return
+        _row(m, ch, ck)
+
+
+@compiled
+def next_ck(m: Any, ch: int, ck: int) -> int:
+    """A clock after `ck` before which nothing can happen; FAR when only refresh is left, for later."""
+    state = channel(m.channels, ch)
+    if not state.requests:
+        return FAR
+    soonest = FAR
+    for lane in range(m.lanes):
+        soonest = min(soonest, pseudo(m.pseudos, ch * m.lanes + lane).row_wake)
+    soonest = max(soonest, state.row_slot // m.slots_per_clock)
+    for lane in range(m.lanes):
+        soonest = min(soonest, pseudo(m.pseudos, ch * m.lanes + lane).column_wake)
+    soonest = min(soonest, state.refresh_wake)
+    return max(soonest, ck + 1)

@@ -1,0 +1,145 @@
+"""The compiled engine: lays out the tables of a card and its kernels, runs the compiled machine, and collects the
+record.
+"""
+
+from __future__ import annotations
+
+import time
+
+from hwmodels import Gpu
+from hwmodels.coalescing import LINE_BYTES
+from hwmodels.errors import ResultError
+from simulator.machine.compiled import layout_sm, machine
+from simulator.machine.compiled.build_card import build_card
+from simulator.machine.compiled.build_trace import build_traces
+from simulator.machine.compiled.collect import collect, waits_for
+from simulator.machine.compiled.layout import WIDTH
+from simulator.machine.compiled.store import POOL_TABLES, Store
+from simulator.machine.launchable import occupancy_of, progress_of
+from simulator.machine.options import Options
+from simulator.machine.order import NEVER
+from simulator.machine.program import decode
+from simulator.machine.reference.engine import LOOK_UP_CYCLES
+from simulator.statistics.record import RunRecord
+from simulator.trace.schema import KernelTrace
+
+FIRST_LOG = 4096
+FIRST_EDGES = 64
+
+
+class Machine:
+    """A card with its kernels, ready to run."""
+
+    def __init__(self, traces: list[KernelTrace], gpu: Gpu, options: Options) -> None:
+        self.traces, self.gpu, self.options = traces, gpu, options
+        self.occupancies = [occupancy_of(trace, gpu) for trace in traces]
+        self.progress = [
+            progress_of(trace, index, gpu, fits)
+            for index, (trace, fits) in enumerate(zip(traces, self.occupancies, strict=True))
+        ]
+        programs = [decode(trace, index, gpu) for index, trace in enumerate(traces)]
+        store = self.store = Store()
+        build_card(store, gpu)
+        build_traces(store, gpu, traces, programs, self.progress)
+        graph, launch = options.launch == "graph", gpu.launch
+        interval_fs = options.interval_cycles * gpu.sm_period_fs
+        store.set(
+            launch_gap_fs=(launch.graph_gap_ns if graph else launch.stream_gap_ns) * 1_000_000,
+            host_fs=0 if graph else launch.host_period_ns * 1_000_000,
+            keep_requests=int(options.keep_requests),
+            interval_fs=interval_fs,
+            next_edge_fs=interval_fs or NEVER,
+            finished_room=FIRST_LOG if options.keep_requests else 1,
+            finished_low=FIRST_LOG // 2,
+            edge_room=FIRST_EDGES,
+        )
+        store.records("finished", layout_sm.FINISHED, store.machine.finished_room)
+        store.integers("snapshots", FIRST_EDGES * len(traces) * WIDTH)
+        for resident in options.preload:
+            first = resident.base_address // LINE_BYTES
+            last = (resident.base_address + resident.bytes - 1) // LINE_BYTES
+            machine.preload(store.record, first, last)
+        machine.begin(store.record)
+
+    @property
+    def now_fs(self) -> int:
+        """The time of the last tick of any component."""
+        return int(self.store.tables["components"]["ticked_fs"].max())
+
+    def run(self) -> RunRecord:
+        """Run to the end (or to a limit); a ResultError from the watchdog if work is left that nobody goes on with."""
+        started, started_cpu = time.perf_counter(), time.process_time()
+        options = self.options
+        limit_fs = None if options.max_cycles is None else options.max_cycles * self.gpu.sm_period_fs
+        partial = self._advance(limit_fs, started)
+        kernels = self.store.tables["kernel_states"]
+        if not partial and (kernels["done"] < kernels["blocks"]).any():
+            raise ResultError(
+                "watchdog", "work is left and nothing is booked", "; ".join(waits_for(self)[:20])
+            )
+        machine.close(self.store.record, self.now_fs)
+        record = collect(self, partial)
+        record.wall_seconds = time.perf_counter() - started
+        record.cpu_seconds = time.process_time() - started_cpu
+        return record
+
+    def _advance(self, limit_fs: int | None, started: float) -> bool:
+        """Run until done; True if a limit came first."""
+        options, record = self.options, self.store.record
+        step_fs = LOOK_UP_CYCLES * self.gpu.sm_period_fs
+        while True:
+            following = machine.next_fs(record)
+            if following >= NEVER:
+                return False
+            until = following + step_fs
+            if limit_fs is not None and until >= limit_fs:
+                self._run(limit_fs)
+                return machine.next_fs(record) < NEVER
+            self._run(until)
+            if options.progress is not None:
+                kernels = self.store.tables["kernel_states"]
+                share = int(kernels["done"].sum()) / int(kernels["blocks"].sum())
+                options.progress(share, self.now_fs // self.gpu.sm_period_fs)
+            if options.max_seconds is not None and time.perf_counter() - started > options.max_seconds:
+                return machine.next_fs(record) < NEVER
+
+    def _run(self, until_fs: int) -> None:
+        """Run to a time, with more room whenever the machine asks for it."""
+        while True:
+            answer = machine.run(self.store.record, until_fs)
+            if answer == machine.DONE:
+                return
+            if answer == machine.EDGES:
+                self._grow_edges()
+            elif answer == machine.GROW:
+                self.store.grow_where_low()
+                self._grow_log()
+            else:
+                raise ResultError("compiled engine", _words(answer), "use the reference engine, and report it")
+
+    def _grow_edges(self) -> None:
+        store = self.store
+        old = store.tables["snapshots"]
+        room = 2 * int(store.machine.edge_room)
+        store.integers("snapshots", room * len(self.traces) * WIDTH)[: len(old)] = old
+        store.set(edge_room=room)
+
+    def _grow_log(self) -> None:
+        store = self.store
+        if self.options.keep_requests:
+            old = store.tables["finished"]
+            if len(old) - int(store.machine.finished_count) < int(store.machine.finished_low):
+                store.records("finished", layout_sm.FINISHED, 2 * len(old))[: len(old)] = old
+                store.set(finished_room=2 * len(old))
+
+
+def _words(error: int) -> str:
+    """What an error number of the machine says."""
+    if 1 <= error <= len(POOL_TABLES):
+        return f"the table of {POOL_TABLES[error - 1][0]} overflowed within one window"
+    return f"a queue held more than its credits allow (error {error})"
+
+
+def simulate(traces: list[KernelTrace], gpu: Gpu, options: Options) -> RunRecord:
+    """Replay traces on a card; the entry that every engine has."""
+    return Machine(traces, gpu, options).run()

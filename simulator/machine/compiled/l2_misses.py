@@ -1,0 +1,276 @@
+"""Misses of an L2 slice: the MSHR of a line, who waits for which of its sectors, and what happens when a
+sector arrives.
+
+The machine of the reference engine's file of this name. MSHRs are found by a hash of the line; who waits is a
+chain, oldest first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.machine.compiled.counts import count, mark
+from simulator.machine.compiled.jit import compiled, inlined, load, store
+from simulator.machine.compiled.l2_output import CROSSINGS, REQUESTS, acknowledge, leave, queue_of
+from simulator.machine.compiled.l2_tags import pin, slot_of, unpin
+from simulator.machine.compiled.layout import (
+    P_L2_WAITERS,
+    P_MISSES,
+    P_PACKETS,
+    PHASE_COUNT,
+    packet,
+    queue,
+)
+from simulator.machine.compiled.layout_memory import fetch_at, l2_line, l2_waiter, miss, slice_at
+from simulator.machine.compiled.memory_front import fetch
+from simulator.machine.compiled.meter import enter
+from simulator.machine.compiled.meter import leave as leave_meter
+from simulator.machine.compiled.order import give, send, take
+from simulator.machine.compiled.routing import owner, peer
+from simulator.machine.messages import ATOMIC, LINK_REQUEST, READ, REDUCE
+from simulator.machine.state_l2 import FREE
+from simulator.statistics.phases import (
+    DRAM_ACTIVATE,
+    DRAM_BURST,
+    DRAM_COLUMN,
+    DRAM_CONTROLLER,
+    DRAM_QUEUE,
+    L2,
+    MSHR,
+    PARTITION_LINK,
+)
+from simulator.statistics.schema import INDEX
+
+C_FILL = INDEX["l2_fill_sectors"]
+INPUT_METER, LINK_METER, MSHR_METER = range(3)
+NO_ANSWER = -1
+
+
+@inlined
+def meter_of(m: Any, slice_id: int, which: int) -> int:
+    """Number of a meter of a slice."""
+    return m.meter_slice + 3 * slice_id + which
+
+
+@inlined
+def _chain(m: Any, slice_id: int, line: int) -> int:
+    return slice_id * m.miss_chains + ((line ^ line >> 7) & (m.miss_chains - 1))
+
+
+@inlined
+def find(m: Any, slice_id: int, line: int) -> int:
+    """The MSHR of a line, or −1."""
+    index = load(m.miss_heads, _chain(m, slice_id, line))
+    while index >= 0 and miss(m.misses, index).line != line:
+        index = miss(m.misses, index).next
+    return index
+
+
+@compiled
+def open_miss(m: Any, slice_id: int, line: int, slot: int, far: int, now_fs: int) -> int:
+    """Take an MSHR for a line; `slot` is FREE when the line won't be kept."""
+    index = take(m, P_MISSES)
+    one = miss(m.misses, index)
+    one.line = line
+    one.slot = slot
+    one.far = far
+    one.entered_fs = now_fs
+    one.pending = 0
+    one.stale = 0
+    one.requests = 0
+    one.first = -1
+    one.last = -1
+    chain = _chain(m, slice_id, line)
+    one.next = load(m.miss_heads, chain)
+    store(m.miss_heads, chain, index)
+    slice_at(m.slice_states, slice_id).entries[far] += 1
+    enter(m, meter_of(m, slice_id, MSHR_METER), now_fs)
+    if slot != FREE:
+        pin(m, slot)
+    return index
+
+
+@compiled
+def wait(m: Any, entry: int, reply: int, sectors: int, own: int, ready: int, crossing: int) -> None:
+    """Let a reply wait for sectors of an MSHR."""
+    index = take(m, P_L2_WAITERS)
+    one = l2_waiter(m.l2_waiters, index)
+    one.reply = reply
+    one.sectors = sectors
+    one.own = own
+    one.ready = ready
+    one.crosses = crossing
+    one.next = -1
+    holder = miss(m.misses, entry)
+    if holder.first < 0:
+        holder.first = index
+    else:
+        l2_waiter(m.l2_waiters, holder.last).next = index
+    holder.last = index
+
+
+@compiled
+def request(
+    m: Any, slice_id: int, entry: int, asked: int, sectors: int, now_fs: int, crossing: int
+) -> None:
+    """Ask DRAM or the home slice for sectors of a line, for the packet `asked`."""
+    holder = miss(m.misses, entry)
+    holder.pending |= sectors
+    one = packet(m.packets, asked)
+    wait_fs = 0 if crossing else m.before_cycles * m.l2_period_fs
+    if not holder.far:
+        fetch(m, slice_id, one.line, sectors, one.kernel, now_fs + wait_fs)
+        return
+    index = take(m, P_PACKETS)
+    question = packet(m.packets, index)
+    question.operation = READ
+    question.sm = one.sm
+    question.line = one.line
+    question.sectors = sectors
+    question.full = 0
+    question.payload = 0
+    question.kernel = one.kernel
+    question.token = one.token
+    question.lanes = 0
+    question.last_fs = now_fs + wait_fs
+    question.slice = peer(m, slice_id)
+    question.near = slice_id
+    for phase in range(PHASE_COUNT):
+        question.phases[phase] = 0
+    send(m, owner(m, slice_id), m.crossbar, now_fs, wait_fs + m.crossing_in_fs, LINK_REQUEST, index, 0)
+
+
+@compiled
+def wake(m: Any, slice_id: int, cycle: int) -> None:
+    """A resource has been freed: look at the heads again."""
+    state = slice_at(m.slice_states, slice_id)
+    state.wake[REQUESTS] = 0
+    state.wake[CROSSINGS] = 0
+    waiting = queue(m.queues, queue_of(m, slice_id, REQUESTS)).count
+    if waiting or queue(m.queues, queue_of(m, slice_id, CROSSINGS)).count:
+        state.due = min(state.due, cycle)
+
+
+@compiled
+def _charge_dram(reply: Any, one: Any) -> None:
+    """Cut the time since the look-up where the sector's way through DRAM is cut."""
+    mark(reply, L2, one.arrive_fs)
+    mark(reply, DRAM_QUEUE, one.first_fs)
+    mark(reply, DRAM_ACTIVATE, one.column_fs)
+    mark(reply, DRAM_COLUMN, one.burst_fs)
+    mark(reply, DRAM_BURST, one.done_fs)
+    mark(reply, DRAM_CONTROLLER, one.ready_fs)
+
+
+@compiled
+def _charge_link(reply: Any, answer: Any, now_fs: int) -> None:
+    """Take over the record of the answer from the home slice, which began when the question left."""
+    total = 0
+    for phase in range(PHASE_COUNT):
+        total += answer.phases[phase]
+    mark(reply, L2, now_fs - total)
+    for phase in range(PHASE_COUNT):
+        reply.phases[phase] += answer.phases[phase]
+    reply.last_fs = now_fs
+
+
+@compiled
+def _finish(m: Any, slice_id: int, index: int, slot: int, cycle: int, now_fs: int) -> None:
+    """A waiter has all its sectors."""
+    waiter = l2_waiter(m.l2_waiters, index)
+    reply = packet(m.packets, waiter.reply)
+    if waiter.crosses:
+        mark(reply, L2, now_fs)
+        leave(m, slice_id, waiter.reply, cycle, 1)
+        return
+    ready = max(cycle + m.after_cycles, waiter.ready)
+    if reply.operation in (ATOMIC, REDUCE):
+        one = l2_line(m.l2_lines, slot)
+        one.dirty |= reply.sectors
+        one.owner = reply.kernel
+        if reply.operation == REDUCE:
+            acknowledge(m, slice_id, waiter.reply, ready, now_fs)
+            return
+    leave(m, slice_id, waiter.reply, ready, 0)
+
+
+@compiled
+def _serve_waiters(
+    m: Any, slice_id: int, entry: int, bit: int, slot: int, one: int, answer: int, cycle: int, now_fs: int
+) -> None:
+    """Give an arrived sector to those who wait for it."""
+    holder = miss(m.misses, entry)
+    before = -1
+    index = holder.first
+    while index >= 0:
+        waiter = l2_waiter(m.l2_waiters, index)
+        following = waiter.next
+        if waiter.sectors & bit:
+            waiter.sectors ^= bit
+        if waiter.sectors:
+            before = index
+        else:
+            reply = packet(m.packets, waiter.reply)
+            if not waiter.own & bit:
+                mark(reply, MSHR, now_fs)
+            elif answer < 0:
+                _charge_dram(reply, fetch_at(m.fetches, one))
+            else:
+                _charge_link(reply, packet(m.packets, answer), now_fs)
+            _finish(m, slice_id, index, slot, cycle, now_fs)
+            if before < 0:
+                holder.first = following
+            else:
+                l2_waiter(m.l2_waiters, before).next = following
+            if following < 0:
+                holder.last = before
+            give(m, P_L2_WAITERS, index)
+        index = following
+
+
+@compiled
+def _close(m: Any, slice_id: int, entry: int, cycle: int, now_fs: int) -> None:
+    """The last sector of an MSHR has arrived."""
+    holder = miss(m.misses, entry)
+    chain = _chain(m, slice_id, holder.line)
+    index = load(m.miss_heads, chain)
+    if index == entry:
+        store(m.miss_heads, chain, holder.next)
+    else:
+        while miss(m.misses, index).next != entry:
+            index = miss(m.misses, index).next
+        miss(m.misses, index).next = holder.next
+    slice_at(m.slice_states, slice_id).entries[holder.far] -= 1
+    leave_meter(m, meter_of(m, slice_id, MSHR_METER), now_fs, holder.entered_fs)
+    if holder.slot != FREE:
+        unpin(m, holder.slot)
+    give(m, P_MISSES, entry)
+    wake(m, slice_id, cycle)
+
+
+@compiled
+def arrive(
+    m: Any, slice_id: int, line: int, bit: int, kernel: int, one: int, answer: int, cycle: int, now_fs: int
+) -> None:
+    """A sector has come: by the fetch `one` from DRAM, or with the packet `answer` of the home slice."""
+    entry = find(m, slice_id, line)
+    holder = miss(m.misses, entry)
+    holder.pending &= ~bit
+    count(m, kernel, C_FILL, 1)
+    slot = slot_of(m, slice_id, line)
+    if slot != FREE and not holder.stale & bit:
+        l2_line(m.l2_lines, slot).valid |= bit
+    _serve_waiters(m, slice_id, entry, bit, slot, one, answer, cycle, now_fs)
+    if not holder.pending:
+        _close(m, slice_id, entry, cycle, now_fs)
+
+
+@compiled
+def answered(m: Any, index: int, cycle: int, now_fs: int) -> None:
+    """Sectors from the home slice."""
+    answer = packet(m.packets, index)
+    mark(answer, PARTITION_LINK, now_fs)
+    for sector in range(3, -1, -1):
+        if answer.sectors >> sector & 1:
+            arrive(m, answer.near, answer.line, 1 << sector, answer.kernel, NO_ANSWER, index, cycle, now_fs)
+    give(m, P_PACKETS, index)

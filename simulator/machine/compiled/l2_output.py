@@ -1,0 +1,121 @@
+"""The way out of an L2 slice: the end of its pipeline, the reply port, and acknowledgements.
+
+The machine of the reference engine's file of this name. The entry of a packet in the pipeline serves on in the
+queue behind it; its order is the age of the reply.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.machine.compiled.counts import mark
+from simulator.machine.compiled.jit import compiled, inlined
+from simulator.machine.compiled.layout import P_NODES, node, packet, queue
+from simulator.machine.compiled.layout_memory import slice_at
+from simulator.machine.compiled.order import append, dequeue, give, popped, pushed, send, take
+from simulator.machine.compiled.routing import crosses, owner
+from simulator.machine.messages import ACK, LINK_REPLY, REPLY
+from simulator.machine.order import NEVER
+from simulator.statistics.phases import L2, PARTITION_LINK
+
+REQUESTS, CROSSINGS, REPLIES, CROSSING_REPLIES = range(4)
+"""The queues of a slice."""
+
+
+@inlined
+def queue_of(m: Any, slice_id: int, which: int) -> int:
+    """Number of a queue of a slice."""
+    return m.q_slice + 4 * slice_id + which
+
+
+@inlined
+def is_full(m: Any, slice_id: int) -> int:
+    """Whether so many replies wait that no request may be looked up that adds to them."""
+    return 1 if queue(m.queues, queue_of(m, slice_id, REPLIES)).count >= m.reply_fifo else 0
+
+
+@compiled
+def leave(m: Any, slice_id: int, index: int, cycle: int, crossing: int) -> None:
+    """Let a reply out of the pipeline at `cycle`."""
+    state = slice_at(m.slice_states, slice_id)
+    mark(packet(m.packets, index), PARTITION_LINK if crossing else L2, cycle * m.l2_period_fs)
+    state.number += 1
+    entry = take(m, P_NODES)
+    one = node(m.nodes, entry)
+    one.what = index
+    one.kind = crossing
+    state.leaving = pushed(m, state.leaving, entry, cycle, state.number)
+    state.due = min(state.due, cycle)
+
+
+@compiled
+def acknowledge(m: Any, slice_id: int, index: int, cycle: int, now_fs: int) -> None:
+    """Send the acknowledgement that leaves the pipeline at `cycle`; the message includes that wait."""
+    one = packet(m.packets, index)
+    leave_fs = cycle * m.l2_period_fs
+    delay = leave_fs - now_fs + m.slice_to_crossbar_fs
+    mark(one, L2, leave_fs)
+    if crosses(m, one.sm, one.slice):
+        crossing_fs = m.crossing_cycles * m.l2_period_fs
+        delay += crossing_fs
+        mark(one, PARTITION_LINK, leave_fs + crossing_fs)
+    one.payload = 0
+    send(m, owner(m, slice_id), m.crossbar, now_fs, delay, ACK, index, 0)
+
+
+@inlined
+def may_send(m: Any, slice_id: int) -> int:
+    """Whether the oldest reply to an SM has a credit."""
+    head = queue(m.queues, queue_of(m, slice_id, REPLIES)).head
+    if head < 0:
+        return 0
+    one = packet(m.packets, node(m.nodes, head).what)
+    return 1 if slice_at(m.slice_states, slice_id).credits[crosses(m, one.sm, one.slice)] > 0 else 0
+
+
+@inlined
+def _send_first(m: Any, slice_id: int, which: int, cycle: int, now_fs: int, delay_fs: int, kind: int) -> int:
+    """Send the first packet of a queue; its number."""
+    entry = dequeue(m, queue_of(m, slice_id, which))
+    index = node(m.nodes, entry).what
+    give(m, P_NODES, entry)
+    payload = packet(m.packets, index).payload
+    port = m.slice_bytes
+    slice_at(m.slice_states, slice_id).out_free = cycle + max(1, (payload + port - 1) // port)
+    send(m, owner(m, slice_id), m.crossbar, now_fs, delay_fs, kind, index, 0)
+    return index
+
+
+@compiled
+def step(m: Any, slice_id: int, cycle: int, now_fs: int) -> int:
+    """Move what is due; whether a reply to an SM has left, so that look-ups may go on."""
+    state = slice_at(m.slice_states, slice_id)
+    while state.leaving >= 0 and node(m.nodes, state.leaving).key <= cycle:
+        entry = state.leaving
+        state.leaving = popped(m, entry)
+        append(m, queue_of(m, slice_id, CROSSING_REPLIES if node(m.nodes, entry).kind else REPLIES), entry)
+    if state.out_free > cycle:
+        return 0
+    crossing = queue(m.queues, queue_of(m, slice_id, CROSSING_REPLIES)).head
+    if may_send(m, slice_id):
+        reply = queue(m.queues, queue_of(m, slice_id, REPLIES)).head
+        if not (crossing >= 0 and node(m.nodes, crossing).order < node(m.nodes, reply).order):
+            index = _send_first(m, slice_id, REPLIES, cycle, now_fs, m.slice_to_crossbar_fs, REPLY)
+            one = packet(m.packets, index)
+            state.credits[crosses(m, one.sm, one.slice)] -= 1
+            return 1
+    if crossing >= 0:
+        _send_first(m, slice_id, CROSSING_REPLIES, cycle, now_fs, m.crossing_in_fs, LINK_REPLY)
+    return 0
+
+
+@inlined
+def next_cycle(m: Any, slice_id: int, cycle: int) -> int:
+    """The next cycle at which something can leave the pipeline or the port."""
+    state = slice_at(m.slice_states, slice_id)
+    following = NEVER
+    if state.leaving >= 0:
+        following = node(m.nodes, state.leaving).key
+    if queue(m.queues, queue_of(m, slice_id, CROSSING_REPLIES)).count or may_send(m, slice_id):
+        following = min(following, max(cycle + 1, state.out_free))
+    return following

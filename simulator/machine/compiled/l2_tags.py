@@ -1,0 +1,84 @@
+"""Tags of an L2 slice: which lines it holds, which sectors of them, and which line gives room.
+
+A slot is a way of a set of a slice, numbered over all slices. Rules are in `hwmodels`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hwmodels.cache import set_of
+from hwmodels.replacement import free_lru_way
+from hwmodels.slice_hash import local_line
+from simulator.machine.compiled.jit import compiled, inlined, load, sequence, store
+from simulator.machine.compiled.layout_memory import l2_line, slice_at
+from simulator.machine.state_l2 import FREE
+
+
+@inlined
+def set_index(m: Any, slice_id: int, line: int) -> int:
+    """The set of a line, numbered over all slices."""
+    return slice_id * m.l2_sets + set_of(local_line(line, m.slices, m.l2_partitions), m.l2_sets)
+
+
+@compiled
+def slot_of(m: Any, slice_id: int, line: int) -> int:
+    """The slot that holds a line, or FREE."""
+    start = set_index(m, slice_id, line) * m.l2_ways
+    for slot in range(start, start + m.l2_ways):
+        if load(m.l2_tags, slot) == line:
+            return slot
+    return FREE
+
+
+@compiled
+def victim(m: Any, slice_id: int, line: int) -> int:
+    """The slot for a line that is not held; FREE when all lines of its set are on their way."""
+    index = set_index(m, slice_id, line)
+    start = index * m.l2_ways
+    way = free_lru_way(sequence(m.l2_stamps, 0).v, load(m.l2_pinned, index), start, m.l2_ways)
+    return FREE if way < 0 else start + way
+
+
+@inlined
+def touch(m: Any, slice_id: int, slot: int) -> None:
+    """Make it the most recently used."""
+    state = slice_at(m.slice_states, slice_id)
+    state.use += 1
+    store(m.l2_stamps, slot, state.use)
+
+
+@inlined
+def replace(m: Any, slice_id: int, slot: int, line: int) -> None:
+    """Give a slot to a line, with no sectors yet."""
+    store(m.l2_tags, slot, line)
+    one = l2_line(m.l2_lines, slot)
+    one.valid = 0
+    one.dirty = 0
+    one.copied = 0
+    touch(m, slice_id, slot)
+
+
+@inlined
+def pin(m: Any, slot: int) -> None:
+    """Keep a line in its way while sectors of it are on their way."""
+    index = slot // m.l2_ways
+    store(m.l2_pinned, index, load(m.l2_pinned, index) | 1 << slot % m.l2_ways)
+
+
+@inlined
+def unpin(m: Any, slot: int) -> None:
+    """Let it go again."""
+    index = slot // m.l2_ways
+    store(m.l2_pinned, index, load(m.l2_pinned, index) & ~(1 << slot % m.l2_ways))
+
+
+@compiled
+def preload(m: Any, slice_id: int, line: int, sectors: int) -> None:
+    """Put sectors there before time starts; what they replace vanishes without traffic."""
+    slot = slot_of(m, slice_id, line)
+    if slot == FREE:
+        slot = victim(m, slice_id, line)
+        replace(m, slice_id, slot, line)
+    touch(m, slice_id, slot)
+    l2_line(m.l2_lines, slot).valid |= sectors

@@ -1,0 +1,144 @@
+"""The tables of the memory side: partitions, L2 slices, DRAM channels; see `layout.py` for how to read them.
+
+Times ending in _ck are clocks of a DRAM channel, in _fs femtoseconds; others are cycles of the L2 clock.
+"""
+
+from __future__ import annotations
+
+from simulator.machine.compiled.jit import accessor
+from simulator.machine.compiled.layout import plain
+
+MOST_BANKS = 64
+MOST_GROUPS = 16
+
+PARTITION = plain("""
+    due_fs     next memory clock with work
+    number     entries put on the way to a controller
+    on_way     heap of them, by arrival
+    returned   heap of fetches on their way back, by cycle
+""")
+SLICE = plain("""
+    number        replies let out of the pipeline
+    leaving       heap of replies in the pipeline, by cycle
+    wake:2        cycle before which the head of an input queue can't be served
+    cause:2       why it waits
+    port_free     first cycle at which the look-up and data port is free
+    atomic_tenths when the atomic unit may start its next request
+    out_free      first cycle at which the reply port is free
+    due           next cycle with anything to do
+    credits:2     places for replies within the partition, and for those that cross
+    entries:2     MSHRs in use: for DRAM, for the partition link
+    use           counter of uses: the next LRU stamp
+""")
+L2_LINE = plain("""
+    valid    sectors that can be read
+    dirty    sectors that DRAM has older
+    owner    kernel that last dirtied the line
+    copied   at the home: sectors of which the other partition may hold a copy
+""")
+MISS = plain("""
+    next       chain of its hash, free list
+    line       line of memory
+    slot       where it will be kept, −1 when its set had no way to give
+    far        asked of the home slice across the link
+    entered_fs when it was opened
+    pending    sectors on their way
+    stale      of these, written at their home meanwhile
+    requests   requests that wait or have waited
+    first      first waiter
+    last       last waiter
+""")
+L2_WAITER = plain("""
+    next      following waiter, free list
+    reply     packet that will answer
+    sectors   sectors that it needs and that have not arrived
+    own       those which it fetches itself
+    ready     cycle before which it can't leave
+    crosses   whether it goes to the slice in the other partition
+""")
+FETCH = plain("""
+    next        free list
+    slice       slice inside its memory partition
+    line        line of memory
+    sector      0–3
+    kernel      kernel that it is charged to
+    arrive_fs   at the controller
+    first_fs    first DRAM command issued for it
+    column_fs   its column command
+    burst_fs    start of its data burst
+    done_fs     end of it
+    ready_fs    out of controller and PHY
+""")
+CHANNEL = plain("""
+    row_slot        first free slot of the row-command bus
+    requests        requests queued
+    arrivals        requests that have come
+    tick_ck         last clock that was ticked, or crossed while idle
+    refresh_wake    clock of the next work for refresh
+    last_column_ck  clock of the last column command
+    last_row_ck     clock of the last row command
+    waiting         requests in front of its queues
+    due             clock of the next tick
+    wrote           whether a write has left its queue since the owner last looked
+""")
+PSEUDO = plain(f"""
+    next_act         first legal clock of an activate
+    next_refresh     of a one-bank refresh
+    next_refresh_all of an all-bank refresh
+    next_column:2    of a column command, by mode
+    last_acts:4      the last four activates, oldest first
+    mode             READ or WRITE
+    batch            1 while a batch of writes goes on
+    bus_mode         direction of the last burst, −1 before the first
+    waiting:2        queued requests by mode
+    column_wake      no column command before this clock
+    row_wake         no row command before this clock
+    refresh_due      when the next refresh falls due
+    refresh_owed     refreshes put off
+    refresh_bank     bank kept for refresh, −1 for none
+    refresh_left     banks not yet refreshed in this round, as a bit mask
+    refresh_look_ck  when to look for a bank again
+    refresh_all      an all-bank refresh is due
+    outside          write-backs on their way or in front of the queue
+    keys:4           candidates: for column commands by mode, for row commands by mode
+    counters:11      as DRAM_COUNTERS
+    group_act:{MOST_GROUPS}     first legal clock of an activate in a bank group
+    group_refresh:{MOST_GROUPS} of a one-bank refresh
+    group_column:{2 * MOST_GROUPS} of a column command: reads, then writes
+""")
+BANK = plain("""
+    group         its bank group
+    open_row      −1 when closed
+    next_act      first legal clock of an activate
+    next_pre      of a precharge
+    next_refresh  of a refresh
+    next_column:2 of a column command, by mode
+    reserved      chosen for refresh
+    waiting:2     queued requests by mode
+    head:2        oldest of them
+    tail:2        youngest of them
+    column_key:2  its candidate for a column command, −1 for none
+    row_key:2     its candidate for a row command
+""")
+DRAM_REQUEST = plain("""
+    next       following request of the bank and mode, free list
+    before     the one before
+    number     age
+    token      fetch, −1 for a write
+    row        its row
+    queued_ck  when it came
+    first_ck   first command issued for it, −1 before
+    opened     what it found: its row open, the bank closed, another row open
+    sector     sector in the pseudo-channel
+""")
+
+partition = accessor(PARTITION)
+slice_at = accessor(SLICE)
+l2_line = accessor(L2_LINE)
+miss = accessor(MISS)
+l2_waiter = accessor(L2_WAITER)
+fetch_at = accessor(FETCH)
+channel = accessor(CHANNEL)
+pseudo = accessor(PSEUDO)
+bank_at = accessor(BANK)
+dram_request = accessor(DRAM_REQUEST)

@@ -1,0 +1,214 @@
+"""Between the L2 slices of a memory partition and its DRAM channels: the path to the controllers, and waiting
+in front of them.
+
+The machine of the reference engine's file of this name. Sectors of write-backs that are not yet in a channel's
+queue stand in small chains by their low bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hwmodels.dram.address_map import split_pseudo_channel, split_sector
+from hwmodels.dram.dealing import dealt_sector
+from hwmodels.slice_hash import local_line
+from simulator.machine.compiled.counts import count
+from simulator.machine.compiled.dram import next_ck, push_read, push_write
+from simulator.machine.compiled.dram import tick as tick_channel
+from simulator.machine.compiled.jit import compiled, inlined, load, store
+from simulator.machine.compiled.layout import P_FETCHES, P_NODES, node, queue
+from simulator.machine.compiled.layout_memory import channel, fetch_at, partition, pseudo
+from simulator.machine.compiled.order import append, dequeue, give, popped, pushed, take
+from simulator.machine.order import NEVER
+from simulator.machine.state_dram import FAR, READ, WRITE
+from simulator.statistics.schema import INDEX
+
+C_DRAM_READS = INDEX["dram_read_sectors"]
+C_DRAM_WRITES = INDEX["dram_write_sectors"]
+CHAINS = 64
+"""Chains of unwritten sectors of a pseudo-channel."""
+
+
+@inlined
+def first_sector(m: Any, slice_id: int, line: int) -> int:
+    """Number, inside the partition, of the line's sector 0; XOR a sector (0–3) with it for the others."""
+    return dealt_sector(local_line(line, m.slices, m.l2_partitions), 0, slice_id % m.part_slices, m.part_slices)
+
+
+@inlined
+def _put_on_way(m: Any, part: int, arrive_fs: int, where: int, sector: int, fetch: int, kernel: int) -> None:
+    state = partition(m.partitions, part)
+    state.number += 1
+    entry = take(m, P_NODES)
+    one = node(m.nodes, entry)
+    one.what = fetch
+    one.kind = where
+    one.extra = sector
+    one.kernel = kernel
+    state.on_way = pushed(m, state.on_way, entry, arrive_fs, state.number)
+    state.due_fs = min(state.due_fs, (arrive_fs + m.clock_fs - 1) // m.clock_fs * m.clock_fs)
+
+
+@compiled
+def fetch(m: Any, slice_id: int, line: int, sectors: int, kernel: int, leaves_fs: int) -> None:
+    """Read sectors of a line; the requests leave the slice at `leaves_fs`."""
+    part = slice_id // m.part_slices
+    first = first_sector(m, slice_id, line)
+    arrive_fs = leaves_fs + m.there_fs
+    for bit in range(4):
+        if sectors >> bit & 1:
+            index = take(m, P_FETCHES)
+            one = fetch_at(m.fetches, index)
+            one.slice = slice_id
+            one.line = line
+            one.sector = bit
+            one.kernel = kernel
+            one.arrive_fs = arrive_fs
+            where = split_pseudo_channel(first ^ bit, m.part_pseudos)
+            sector = split_sector(first ^ bit, m.part_pseudos)
+            _put_on_way(m, part, arrive_fs, part * m.part_pseudos + where, sector, index, kernel)
+
+
+@compiled
+def has_write_places(m: Any, slice_id: int, line: int, sectors: int) -> int:
+    """Whether the pseudo-channels of these sectors have room for one more write each."""
+    part = slice_id // m.part_slices
+    first = first_sector(m, slice_id, line)
+    for bit in range(4):
+        if sectors >> bit & 1:
+            where = part * m.part_pseudos + split_pseudo_channel(first ^ bit, m.part_pseudos)
+            pc = pseudo(m.pseudos, where)
+            if pc.outside + pc.waiting[WRITE] >= m.write_depth:
+                return 0
+    return 1
+
+
+@compiled
+def write_back(m: Any, slice_id: int, line: int, sectors: int, kernel: int, leaves_fs: int) -> None:
+    """Write sectors of an evicted line."""
+    part = slice_id // m.part_slices
+    first = first_sector(m, slice_id, line)
+    for bit in range(4):
+        if sectors >> bit & 1:
+            where = part * m.part_pseudos + split_pseudo_channel(first ^ bit, m.part_pseudos)
+            sector = split_sector(first ^ bit, m.part_pseudos)
+            pseudo(m.pseudos, where).outside += 1
+            entry = take(m, P_NODES)
+            one = node(m.nodes, entry)
+            one.extra = sector
+            chain = where * CHAINS + sector % CHAINS
+            one.next = load(m.unwritten, chain)
+            store(m.unwritten, chain, entry)
+            _put_on_way(m, part, leaves_fs + m.there_fs, where, sector, -1, kernel)
+
+
+@inlined
+def _is_unwritten(m: Any, where: int, sector: int) -> int:
+    entry = load(m.unwritten, where * CHAINS + sector % CHAINS)
+    while entry >= 0:
+        one = node(m.nodes, entry)
+        if one.extra == sector:
+            return 1
+        entry = one.next
+    return 0
+
+
+@compiled
+def _note_written(m: Any, where: int, sector: int) -> None:
+    """One write-back of a sector has got its place in the channel's queue."""
+    chain = where * CHAINS + sector % CHAINS
+    before = -1
+    entry = load(m.unwritten, chain)
+    while node(m.nodes, entry).extra != sector:
+        before = entry
+        entry = node(m.nodes, entry).next
+    following = node(m.nodes, entry).next
+    if before < 0:
+        store(m.unwritten, chain, following)
+    else:
+        node(m.nodes, before).next = following
+    give(m, P_NODES, entry)
+
+
+@inlined
+def _read_may_go(m: Any, where: int) -> int:
+    """Whether the first read in front of a queue may join it now."""
+    head = queue(m.queues, m.q_front + 2 * where + READ).head
+    if head < 0 or pseudo(m.pseudos, where).waiting[READ] >= m.read_depth:
+        return 0
+    return 0 if _is_unwritten(m, where, node(m.nodes, head).extra) else 1
+
+
+@inlined
+def _write_may_go(m: Any, where: int) -> int:
+    head = queue(m.queues, m.q_front + 2 * where + WRITE).head
+    return 1 if head >= 0 and pseudo(m.pseudos, where).waiting[WRITE] < m.write_depth else 0
+
+
+@compiled
+def _push(m: Any, ch: int, ck: int) -> None:
+    """Fill the queues of a channel."""
+    state = channel(m.channels, ch)
+    for lane in range(m.lanes):
+        where = ch * m.lanes + lane
+        while _write_may_go(m, where):
+            entry = dequeue(m, m.q_front + 2 * where + WRITE)
+            one = node(m.nodes, entry)
+            sector = one.extra
+            push_write(m, ch, lane, sector, ck)
+            state.waiting -= 1
+            pseudo(m.pseudos, where).outside -= 1
+            _note_written(m, where, sector)
+            count(m, one.kernel, C_DRAM_WRITES, 1)
+            give(m, P_NODES, entry)
+        while _read_may_go(m, where):
+            entry = dequeue(m, m.q_front + 2 * where + READ)
+            one = node(m.nodes, entry)
+            push_read(m, ch, lane, one.extra, one.what, ck)
+            state.waiting -= 1
+            count(m, one.kernel, C_DRAM_READS, 1)
+            give(m, P_NODES, entry)
+
+
+@compiled
+def _can_push(m: Any, ch: int) -> int:
+    """Whether something in front of a channel may join its queues at the next clock."""
+    for lane in range(m.lanes):
+        where = ch * m.lanes + lane
+        if _write_may_go(m, where) or _read_may_go(m, where):
+            return 1
+    return 0
+
+
+@compiled
+def tick(m: Any, part: int, ck: int) -> int:
+    """One memory clock; whether a write has got a place, so that evictions may go on."""
+    own = partition(m.partitions, part)
+    now_fs = ck * m.clock_fs
+    while own.on_way >= 0 and node(m.nodes, own.on_way).key <= now_fs:
+        entry = own.on_way
+        own.on_way = popped(m, entry)
+        one = node(m.nodes, entry)
+        where = one.kind
+        append(m, m.q_front + 2 * where + (WRITE if one.what < 0 else READ), entry)
+        state = channel(m.channels, where // m.lanes)
+        state.waiting += 1
+        state.due = ck
+    freed = 0
+    following = FAR
+    for ch in range(part * m.part_channels, (part + 1) * m.part_channels):
+        state = channel(m.channels, ch)
+        if state.due <= ck:
+            if state.waiting:
+                _push(m, ch, ck)
+            tick_channel(m, ch, ck)
+            freed |= state.wrote
+            state.wrote = 0
+            state.due = next_ck(m, ch, ck)
+            if state.waiting and _can_push(m, ch):
+                state.due = ck + 1
+        following = min(following, state.due)
+    if own.on_way >= 0:
+        following = min(following, (node(m.nodes, own.on_way).key + m.clock_fs - 1) // m.clock_fs)
+    own.due_fs = following * m.clock_fs if following < FAR else NEVER
+    return freed

@@ -1,0 +1,113 @@
+"""A memory partition: some L2 slices and some DRAM channels in one component, with two clocks.
+
+It ticks at edges of the L2 clock and of the memory clock; where both coincide, L2 goes first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.machine.compiled.counts import count
+from hwmodels.slice_hash import home_of
+from simulator.machine.compiled import l2_tags
+from simulator.machine.compiled.dram import advance
+from simulator.machine.compiled.dram_refresh import start
+from simulator.machine.compiled.jit import bit_count, compiled
+from simulator.machine.compiled.l2 import arrive, arrive_crossing, credit, invalidate, step
+from simulator.machine.compiled.l2_misses import NO_ANSWER, answered
+from simulator.machine.compiled.l2_misses import arrive as arrive_sector
+from simulator.machine.compiled.l2_misses import wake
+from simulator.machine.compiled.layout import P_FETCHES, P_NODES, node
+from simulator.machine.compiled.layout_memory import fetch_at, l2_line, partition, slice_at
+from simulator.machine.compiled.memory_front import tick as tick_memory
+from simulator.machine.compiled.order import arrived, give, popped, settle_next
+from simulator.machine.messages import LINK_INVALIDATE, LINK_REPLY, LINK_REQUEST, REPLY_CREDIT, REQUEST
+from simulator.machine.order import NEVER
+from simulator.statistics.schema import INDEX
+
+C_DIRTY_LEFT = INDEX["l2_dirty_left"]
+ALL_SECTORS = 15
+
+
+@compiled
+def _consume(m: Any, ident: int, cycle: int, now_fs: int) -> None:
+    """Messages that have arrived."""
+    while True:
+        entry = arrived(m, ident, now_fs)
+        if entry < 0:
+            return
+        one = node(m.nodes, entry)
+        kind = one.kind
+        item = one.what
+        extra = one.extra
+        give(m, P_NODES, entry)
+        if kind == REQUEST:
+            arrive(m, item, cycle, now_fs)
+        elif kind == REPLY_CREDIT:
+            credit(m, item, extra, cycle)
+        elif kind == LINK_REQUEST:
+            arrive_crossing(m, item, cycle, now_fs)
+        elif kind == LINK_REPLY:
+            answered(m, item, cycle, now_fs)
+        elif kind == LINK_INVALIDATE:
+            invalidate(m, item)
+
+
+@compiled
+def _tick_l2(m: Any, part: int, cycle: int, now_fs: int) -> None:
+    own = partition(m.partitions, part)
+    _consume(m, m.first_partition + part, cycle, now_fs)
+    while own.returned >= 0 and node(m.nodes, own.returned).key <= cycle:
+        entry = own.returned
+        own.returned = popped(m, entry)
+        index = node(m.nodes, entry).what
+        give(m, P_NODES, entry)
+        one = fetch_at(m.fetches, index)
+        arrive_sector(m, one.slice, one.line, 1 << one.sector, one.kernel, index, NO_ANSWER, cycle, now_fs)
+        give(m, P_FETCHES, index)
+    for slice_id in range(part * m.part_slices, (part + 1) * m.part_slices):
+        if slice_at(m.slice_states, slice_id).due <= cycle:
+            step(m, slice_id, cycle, now_fs)
+
+
+@compiled
+def tick(m: Any, ident: int, now_fs: int) -> None:
+    """All that is due at one edge of either clock."""
+    part = ident - m.first_partition
+    own = partition(m.partitions, part)
+    period = m.l2_period_fs
+    if now_fs % period == 0:
+        _tick_l2(m, part, now_fs // period, now_fs)
+    first = part * m.part_slices
+    if own.due_fs <= now_fs and tick_memory(m, part, now_fs // m.clock_fs):
+        for slice_id in range(first, first + m.part_slices):
+            wake(m, slice_id, now_fs // period + 1)
+    cycle = NEVER
+    if own.returned >= 0:
+        cycle = node(m.nodes, own.returned).key
+    for slice_id in range(first, first + m.part_slices):
+        cycle = min(cycle, slice_at(m.slice_states, slice_id).due)
+    following = own.due_fs
+    if cycle < NEVER:
+        following = min(following, cycle * period)
+    settle_next(m, ident, following)
+
+
+@compiled
+def close(m: Any, ident: int, now_fs: int) -> None:
+    """The end of the run: count what is left dirty, let idle channels catch up with refreshes."""
+    part = ident - m.first_partition
+    slots = m.part_slices * m.l2_sets * m.l2_ways
+    for slot in range(part * slots, (part + 1) * slots):
+        one = l2_line(m.l2_lines, slot)
+        if one.dirty:
+            count(m, one.owner, C_DIRTY_LEFT, bit_count(one.dirty))
+    for ch in range(part * m.part_channels, (part + 1) * m.part_channels):
+        advance(m, ch, now_fs // m.clock_fs)
+
+
+@compiled
+def preload(m: Any, first_line: int, last_line: int) -> None:
+    """Put whole lines into L2 at their homes; of too many the last stay."""
+    for line in range(first_line, last_line + 1):
+        l2_tags.preload(m, home_of(line, m.slices, m.l2_partitions), line, ALL_SECTORS)

@@ -1,0 +1,313 @@
+"""A streaming multiprocessor: resident blocks and warps, issue, and the units that they share.
+
+One tick runs these phases in this order: messages, events that are due, load/store unit and L1, issue in the
+sub-cores, next tick. The machine of the reference engine's file of this name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.machine.compiled import l1, lsu, sub_core
+from simulator.machine.compiled.counts import count
+from simulator.machine.compiled.cursor import start
+from simulator.machine.compiled.issue import fetch_line, forget_groups, returned
+from simulator.machine.compiled.jit import compiled, inlined, load, store
+from simulator.machine.compiled.l1_finish import fence_if_done
+from simulator.machine.compiled.l1_tags import drop_all, prepare
+from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, PHASE_COUNT, node
+from simulator.machine.compiled.layout_sm import (
+    block_at,
+    finished_at,
+    instruction,
+    request_at,
+    sm_at,
+    warp_at,
+)
+from simulator.machine.compiled.layout_sm import sub_core as sub_core_at
+from simulator.machine.compiled.order import arrived, give, popped, send, settle_next
+from simulator.machine.compiled.sm_events import (
+    BLOCK_END,
+    COMPLETE,
+    EXITED,
+    HANDED_OVER,
+    RELEASE,
+    START,
+    WAKE,
+    book,
+    book_warp,
+    change_state,
+    count_residents,
+    list_candidate,
+)
+from simulator.machine.messages import ACK, BLOCK_DONE, LAUNCH, REPLY, SM_CREDIT
+from simulator.machine.order import NEVER
+from simulator.statistics.phases import ACCESS_CLASSES, DRAIN, NO_INSTRUCTION
+from simulator.statistics.schema import INDEX
+
+C_BLOCKS = INDEX["blocks"]
+CLASSES = len(ACCESS_CLASSES)
+LOG_OVERFLOW = 103
+"""Error: more requests finished in one window than the log had room for."""
+
+
+# --- blocks and warps ---------------------------------------------------------------------------------------
+
+
+@compiled
+def _free_slot(m: Any, sm: int, sub: int) -> int:
+    """The lowest free warp slot of a sub-core; the launcher has seen that there is one."""
+    slot = sub
+    while warp_at(m.warps, sm * m.warp_slots + slot).used:
+        slot += m.sub_cores
+    return slot
+
+
+@compiled
+def _clear(m: Any, index: int) -> None:
+    """A slot as a new warp finds it."""
+    warp = warp_at(m.warps, index)
+    warp.fetch_ready = 0
+    warp.fetch_line = -1
+    warp.branch_ready = 0
+    warp.loads = 0
+    warp.unsent = 0
+    warp.unacknowledged = 0
+    warp.copies = -1
+    warp.group_first = -1
+    warp.groups = 0
+    warp.exited = 0
+    warp.listed = 0
+    warp.parked = 0
+    warp.barrier = -1
+    warp.has_short = 0
+    warp.state = NO_INSTRUCTION
+    for register in range(m.registers):
+        place = index * m.registers + register
+        store(m.ready, place, 0)
+        store(m.short, place, -1)
+        store(m.origins, place, -1)
+
+
+@compiled
+def _begin(m: Any, index: int, cycle: int) -> None:
+    """A warp is set up: fetch its first line."""
+    fetch_line(m, index, cycle)
+    list_candidate(m, index)
+
+
+@compiled
+def _accept(m: Any, sm: int, number: int, cycle: int) -> None:
+    """Take a block in: its warps are resident from now, and are set up one after another."""
+    own = sm_at(m.sm_states, sm)
+    block = block_at(m.blocks, number)
+    kernel = block.kernel
+    prepare(m, sm, kernel, block.carveout)
+    if not own.resident:
+        own.active_since = cycle
+    count_residents(m, sm, kernel, cycle)
+    place = 2 * (sm * m.kernels + kernel)
+    store(m.residents, place, load(m.residents, place) + block.warps)
+    own.resident += block.warps
+    for index in range(block.warps):
+        sub = block.sub_core[index]
+        slot = _free_slot(m, sm, sub)
+        which = sm * m.warp_slots + slot
+        _clear(m, which)
+        warp = warp_at(m.warps, which)
+        own.ages += 1
+        warp.used = 1
+        warp.slot = slot
+        warp.sub = sm * m.sub_cores + sub
+        warp.age = own.ages
+        warp.kernel = kernel
+        warp.block = number
+        warp.index = index
+        warp.since = cycle
+        block.warp[index] = which
+        block.age[index] = own.ages
+        start(m, warp, block.index, index)
+        begin = max(own.setup_tenths, 10 * cycle)
+        own.setup_tenths = begin + m.warp_setup_tenths
+        ready = -(-begin // 10)
+        if ready > cycle:
+            book_warp(m, ready, START, which)
+        else:
+            _begin(m, which, cycle)
+
+
+@compiled
+def _end_if_drained(m: Any, index: int, cycle: int) -> None:
+    """End the residence of a warp that has exited, once its loads are back and its stores handed over."""
+    warp = warp_at(m.warps, index)
+    if not warp.exited or warp.unsent or warp.loads or not warp.used:
+        return
+    sm = index // m.warp_slots
+    own = sm_at(m.sm_states, sm)
+    warp.used = 0
+    change_state(m, warp, DRAIN, cycle)
+    forget_groups(m, warp)
+    count_residents(m, sm, warp.kernel, cycle)
+    place = 2 * (sm * m.kernels + warp.kernel)
+    store(m.residents, place, load(m.residents, place) - 1)
+    own.resident -= 1
+    if not own.resident:
+        own.active_cycles += cycle - own.active_since
+    block = block_at(m.blocks, warp.block)
+    block.live -= 1
+    if block.live == 0:
+        book(m, sm, cycle + m.exit_latency, BLOCK_END, warp.block, 0)
+
+
+@compiled
+def _end_block(m: Any, sm: int, number: int, cycle: int) -> None:
+    block = block_at(m.blocks, number)
+    count(m, block.kernel, C_BLOCKS, 1)
+    block.end_fs = cycle * m.sm_period_fs
+    send(m, 1 + sm, 0, block.end_fs, m.block_done_fs, BLOCK_DONE, number, 0)
+
+
+# --- requests -----------------------------------------------------------------------------------------------
+
+
+@compiled
+def _log(m: Any, asked: int, access_class: int, finish_fs: int) -> None:
+    """Keep a finished request."""
+    if m.finished_count >= m.finished_room:
+        m.error = LOG_OVERFLOW
+        return
+    request = request_at(m.requests, asked)
+    one = finished_at(m.finished, m.finished_count)
+    m.finished_count += 1
+    one.kernel = request.kernel
+    one.sm = request.sm
+    one.slot = request.slot
+    one.access_class = access_class
+    one.issue_fs = request.issue * m.sm_period_fs
+    one.finish_fs = finish_fs
+    for phase in range(PHASE_COUNT):
+        one.phases[phase] = request.phases[phase]
+
+
+@compiled
+def _complete(m: Any, asked: int, cycle: int) -> None:
+    """Write-back: registers become ready, the latency is recorded, waiting warps are looked at."""
+    request = request_at(m.requests, asked)
+    latency = (cycle - request.issue) * m.sm_period_fs
+    access_class = instruction(m.instructions, request.inst).access_class
+    if access_class >= 0:
+        place = request.kernel * CLASSES + access_class
+        store(m.request_counts, place, load(m.request_counts, place) + 1)
+        store(m.latencies, place, load(m.latencies, place) + latency)
+        first = place * PHASE_COUNT
+        for phase in range(PHASE_COUNT):
+            spent = request.phases[phase]
+            if spent:
+                store(m.phase_sums, first + phase, load(m.phase_sums, first + phase) + spent)
+        if m.keep_requests:
+            _log(m, asked, access_class, cycle * m.sm_period_fs)
+    if returned(m, asked, latency, cycle):
+        _end_if_drained(m, request.warp, cycle)
+    give(m, P_REQUESTS, asked)
+
+
+# --- time ---------------------------------------------------------------------------------------------------
+
+
+@inlined
+def _is_there(m: Any, index: int, age: int) -> bool:
+    return warp_at(m.warps, index).age == age and warp_at(m.warps, index).used
+
+
+@compiled
+def _happen(m: Any, sm: int, kind: int, item: int, age: int, cycle: int) -> None:
+    if kind == COMPLETE:
+        _complete(m, item, cycle)
+    elif kind == BLOCK_END:
+        _end_block(m, sm, item, cycle)
+    elif not _is_there(m, item, age):
+        return
+    elif kind == WAKE:
+        list_candidate(m, item)
+    elif kind == RELEASE:
+        warp_at(m.warps, item).parked = 0
+        list_candidate(m, item)
+    elif kind == HANDED_OVER:
+        warp_at(m.warps, item).unsent -= 1
+        fence_if_done(m, item, cycle)
+        _end_if_drained(m, item, cycle)
+    elif kind == START:
+        _begin(m, item, cycle)
+    elif kind == EXITED:
+        _end_if_drained(m, item, cycle)
+
+
+@compiled
+def _take_messages(m: Any, sm: int, cycle: int, now_fs: int) -> None:
+    while True:
+        entry = arrived(m, 1 + sm, now_fs)
+        if entry < 0:
+            return
+        kind = node(m.nodes, entry).kind
+        item = node(m.nodes, entry).what
+        give(m, P_NODES, entry)
+        if kind == REPLY:
+            l1.reply(m, sm, item, now_fs)
+        elif kind == ACK:
+            l1.acknowledged(m, sm, item, now_fs)
+        elif kind == SM_CREDIT:
+            sm_at(m.sm_states, sm).credits += item
+        elif kind == LAUNCH:
+            _accept(m, sm, item, cycle)
+
+
+@compiled
+def tick(m: Any, ident: int, now_fs: int) -> None:
+    """All phases of one cycle."""
+    sm = ident - 1
+    own = sm_at(m.sm_states, sm)
+    cycle = now_fs // m.sm_period_fs
+    _take_messages(m, sm, cycle, now_fs)
+    while own.events >= 0 and node(m.nodes, own.events).key <= cycle:
+        entry = own.events
+        own.events = popped(m, entry)
+        kind = node(m.nodes, entry).kind
+        item = node(m.nodes, entry).what
+        age = node(m.nodes, entry).extra
+        give(m, P_NODES, entry)
+        _happen(m, sm, kind, item, age, cycle)
+    if own.waiting or own.stalled >= 0:
+        lsu.step(m, sm, cycle)
+    busy = 0
+    for sub in range(sm * m.sub_cores, (sm + 1) * m.sub_cores):
+        if sub_core_at(m.sub_core_states, sub).candidates:
+            sub_core.step(m, sub, cycle)
+            busy |= sub_core_at(m.sub_core_states, sub).candidates
+    following = cycle + 1
+    if not busy:
+        following = lsu.next_cycle(m, sm, cycle)
+        if own.events >= 0:
+            following = min(following, node(m.nodes, own.events).key)
+    settle_next(m, ident, following * m.sm_period_fs if following < NEVER else NEVER)
+
+
+@compiled
+def settle(m: Any, sm: int, cycle: int) -> None:
+    """Account everything that lasts, up to `cycle`."""
+    for index in range(sm * m.warp_slots, (sm + 1) * m.warp_slots):
+        warp = warp_at(m.warps, index)
+        # A state that begins at or after the edge has nothing before it.
+        if warp.used and warp.since < cycle:
+            change_state(m, warp, warp.state, cycle)
+    for kernel in range(m.kernels):
+        if load(m.residents, 2 * (sm * m.kernels + kernel) + 1) < cycle:
+            count_residents(m, sm, kernel, cycle)
+
+
+@compiled
+def close(m: Any, sm: int, cycle: int) -> None:
+    """The run is over: account what lasts, and what stays dirty in L1."""
+    own = sm_at(m.sm_states, sm)
+    if own.resident:
+        own.active_cycles += cycle - own.active_since
+    drop_all(m, sm)

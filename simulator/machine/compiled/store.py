@@ -1,0 +1,103 @@
+"""The tables of one run: allocated with the machine's record, and grown between windows where they are pools.
+
+A table is a NumPy array that the machine's record knows by its address; this object keeps the arrays alive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simulator.machine.compiled import layout, layout_memory, layout_sm
+from simulator.machine.compiled.jit import address_of
+from simulator.machine.compiled.layout_machine import MACHINE
+
+POOL_TABLES = (
+    ("nodes", layout.NODE),
+    ("packets", layout.PACKET),
+    ("requests", layout_sm.REQUEST),
+    ("waiters", layout_sm.WAITER),
+    ("l2_waiters", layout_memory.L2_WAITER),
+    ("misses", layout_memory.MISS),
+    ("fetches", layout_memory.FETCH),
+    ("dram_requests", layout_memory.DRAM_REQUEST),
+)
+"""In the order of the pools' numbers."""
+INTEGER_BYTES = 8
+
+
+class Store:
+    """The machine's record and all tables by name."""
+
+    def __init__(self) -> None:
+        self.record = np.zeros(1, MACHINE).view(np.recarray)
+        self.tables: dict[str, Any] = {}
+        self.records("pools", layout.POOL, len(POOL_TABLES))
+        self.set(pool_count=len(POOL_TABLES))
+
+    @property
+    def machine(self) -> Any:
+        """The machine's record."""
+        return self.record[0]
+
+    def set(self, **numbers: int) -> None:
+        """Set numbers of the machine's record."""
+        for name, value in numbers.items():
+            self.record[name] = value
+
+    def put(self, name: str, table: Any) -> Any:
+        """Keep a table, and note its address."""
+        kept = np.ascontiguousarray(table)
+        self.tables[name] = kept
+        self.record[name] = address_of(kept)
+        return kept
+
+    def integers(self, name: str, count: int, value: int = 0) -> Any:
+        """A table of integers."""
+        return self.put(name, np.full(max(1, count), value, np.int64))
+
+    def records(self, name: str, kind: np.dtype[Any], count: int, **values: int) -> Any:
+        """A table of records; fields that don't start at 0 are named."""
+        table = np.zeros(max(1, count), kind)
+        for field, value in values.items():
+            table[field] = value
+        return self.put(name, table)
+
+    def pool(self, number: int, size: int, low: int) -> None:
+        """A table that records are taken from, of `size` free ones; it grows when fewer than `low` are left."""
+        name, kind = POOL_TABLES[number]
+        self.records(name, kind, size + 1)
+        self.tables["pools"][number]["low"] = low
+        self._free(number, 1)
+
+    def grow(self, number: int) -> None:
+        """Double a pool."""
+        name, kind = POOL_TABLES[number]
+        old = self.tables[name]
+        table = np.zeros(2 * len(old), kind)
+        table[: len(old)] = old
+        self.put(name, table)
+        self._free(number, len(old))
+
+    def _free(self, number: int, first: int) -> None:
+        """Chain the records from `first` on before the free ones that there are."""
+        name, kind = POOL_TABLES[number]
+        table = self.tables[name]
+        pools = self.tables["pools"]
+        if first == 1:
+            pools[number]["free"] = -1
+            pools[number]["left"] = 0
+        table["next"][first:-1] = np.arange(first + 1, len(table))
+        table["next"][-1] = pools[number]["free"]
+        pools[number]["address"] = address_of(table)
+        pools[number]["stride"] = kind.itemsize // INTEGER_BYTES
+        pools[number]["free"] = first
+        pools[number]["left"] += len(table) - first
+
+    def grow_where_low(self) -> None:
+        """Double every pool that has got low."""
+        pools = self.tables["pools"]
+        for number in range(len(POOL_TABLES)):
+            while pools[number]["left"] < pools[number]["low"]:
+                self.grow(number)
