@@ -69,7 +69,7 @@ class Effect(IntEnum):
     WAIT = auto()
     BARRIER = auto()
     SHUFFLE_XOR = auto()  # src0 of lane ^ n0
-    ATOMIC_ADD = auto()  # float addition of src1 to memory, without a result
+    ATOMIC_ADD = auto()  # addition of src1 to memory, without a result; integers where n0 is 1, else floats
     BRANCH = auto()
     EXIT = auto()
     OPAQUE = auto()  # an unknown operator's work: takes time, computes nothing that can be checked

@@ -48,7 +48,7 @@ class Line:
 
     @property
     def ahead(self) -> int:
-        """Added to the quotient before the division and taken off after it, so that no dividend is negative."""
+        """Added before the division and taken off after it, so that no dividend is negative."""
         return -(-max(0, -self.shift) // self.divisor)
 
 
@@ -59,7 +59,7 @@ class Axis:
         emitter = thread.emitter
         ahead, divisor = line.ahead, line.divisor
         if line.whole:
-            # (step * x + shift) // divisor is (x + shift // step) // (divisor / step): one addition less nested.
+            # (step * x + shift) // divisor is (x + shift // step) // (divisor / step), a closed form.
             factor = divisor // line.step
             moved = emitter.add(digit, line.shift // line.step + ahead * factor, "moved")
             quotient = emitter.divide(moved, factor, "quotient")

@@ -50,7 +50,7 @@ def response_kernel(
             source.base_address, thread.index, 4 * image.words, f"{source.name} address"
         )
         middle = emitter.load(pointer, image.words, 0, thread.inside, tensor, name=source.name)
-        sides = []
+        sides: list[tuple[Part | None, int]] = []
         for wanted, neighbour, words_off in ((response.before, -1, 0), (response.after, 1, image.words)):
             words = words_for(wanted, image.item_bytes)
             if not wanted or image.extents[3] == 1:
@@ -65,13 +65,9 @@ def response_kernel(
         values = list(thread.wide(middle, tensor))
         squares = [square(thread, value) for value in values]
         (low, below), (high, above) = sides
-        edges = [
-            [] if part is None else [square(thread, value) for value in chosen]
-            for part, chosen in (
-                (low, list(thread.wide(low, tensor))[-below:] if low is not None else []),
-                (high, list(thread.wide(high, tensor))[:above] if high is not None else []),
-            )
-        ]
+        lower = [] if low is None else list(thread.wide(low, tensor))[-below:]
+        upper = [] if high is None else list(thread.wide(high, tensor))[:above]
+        edges = [[square(thread, value) for value in side] for side in (lower, upper)]
         line = edges[0] + squares + edges[1]
         results = []
         for channel in range(lanes):

@@ -121,3 +121,17 @@ class Emitter(IndexWriter):
             access=access,
             dst_tensor=tensor,
         )
+
+    def count(
+        self,
+        pointer: Pointer | Scalar,
+        value: Part,
+        offset: int = 0,
+        flag: Flag | None = None,
+        tensor: int = -1,
+    ) -> None:
+        """Add an integer to global (no result) or shared memory."""
+        access = Access((pointer.index + offset).expression(), offset, 4)
+        operation = Operation.REDG if isinstance(pointer, Pointer) else Operation.ATOMS
+        src = (pointer.part, value)
+        self.op(operation, Effect.ATOMIC_ADD, (), src, (1,), flag, access=access, dst_tensor=tensor)

@@ -49,14 +49,15 @@ class WarpMemory(WarpState):
             self.write(op.dst[0], words_out, mask)
 
     def atomic(self, op: Op, addresses: Addresses, mask: Mask) -> None:
-        """Add a float to each active lane's address."""
+        """Add a number to each active lane's address."""
         value = self.read(op.src[1])[0]
+        kind = np.dtype(np.uint32 if op.numbers else np.float32)
         if op.operation is Operation.REDG:
-            self.block.memory.add(addresses, mask, value)
+            self.block.memory.add(addresses, mask, value, kind)
             return
         rows, lanes = np.nonzero(mask)
-        cells = self.block.shared.view(np.float32)
-        np.add.at(cells, (rows, addresses[rows, lanes] // 4), value[rows, lanes].view(np.float32))
+        cells = self.block.shared.view(kind)
+        np.add.at(cells, (rows, addresses[rows, lanes] // 4), value[rows, lanes].view(kind))
 
     def local_access(self, op: Op, access: Access, mask: Mask) -> None:
         """One word of the thread's own memory."""

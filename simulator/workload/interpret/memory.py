@@ -5,6 +5,8 @@ Every access is checked: inside one tensor, aligned to its width. Fresh memory i
 no number in any float format, so that reading what nobody wrote shows.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,6 +16,7 @@ Words = npt.NDArray[np.uint32]
 Addresses = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
+FLOAT: np.dtype[Any] = np.dtype(np.float32)
 
 
 class GlobalMemory:
@@ -53,10 +56,10 @@ class GlobalMemory:
         for buffer, chosen, offsets in self.located(addresses, mask, width):
             buffer[offsets[:, None] + np.arange(width)] = data[chosen][:, :width]
 
-    def add(self, addresses: Addresses, mask: Mask, values: Words) -> None:
-        """Float additions, lane after lane."""
+    def add(self, addresses: Addresses, mask: Mask, values: Words, kind: np.dtype[Any] = FLOAT) -> None:
+        """Additions of floats or integers, lane after lane."""
         for buffer, chosen, offsets in self.located(addresses, mask, 4):
-            np.add.at(buffer.view(np.float32), offsets // 4, values[chosen].view(np.float32))
+            np.add.at(buffer.view(kind), offsets // 4, values[chosen].view(kind))
 
     def located(self, addresses: Addresses, mask: Mask, width: int) -> list[tuple[Bytes, Mask, Addresses]]:
         """(buffer, lanes, offsets in it) for each tensor that active lanes touch."""
