@@ -15,6 +15,7 @@ from simulator.trace.schema import TensorInfo
 from simulator.workload.build_products import group_product
 from simulator.workload.builders.chain import Stage
 from simulator.workload.builders.convolution import convolution_kernel
+from simulator.workload.builders.depthwise import depthwise_kernel
 from simulator.workload.builders.elementwise import elementwise_kernel
 from simulator.workload.builders.opaque import opaque_kernel
 from simulator.workload.element_operators import refused
@@ -40,11 +41,11 @@ class KernelMaker:
         self.target = target
         self.placement = placement or Placement()
         self.plain_layout = layout_rule(graph)
-        self.filters = {
-            operator.inputs[1]
-            for operator in graph.operators
-            if convolution_of(graph, operator)[0] is not None
-        }
+        self.filters: dict[str, str] = {}
+        for operator in graph.operators:
+            shape = convolution_of(graph, operator)[0]
+            if shape is not None:
+                self.filters[operator.inputs[1]] = "taps" if shape.depthwise else "filter"
         self.place_all()
 
     def place_all(self) -> None:
@@ -80,16 +81,10 @@ class KernelMaker:
             result = next(output for output in first.outputs if output)
             stages = self.bias_stage(first, result) + self.stages(rest, result)
             raw = self.place(result) if len(first.inputs) < 3 else self.named(f"{result}.product", result)
-            return convolution_kernel(
-                name,
-                first.name,
-                shape,
-                self.place(first.inputs[0]),
-                self.place(first.inputs[1]),
-                raw,
-                stages,
-                self.target,
-            )
+            sources = self.place(first.inputs[0]), self.place(first.inputs[1])
+            if shape.depthwise:
+                return depthwise_kernel(name, first.name, shape, *sources, raw, stages)
+            return convolution_kernel(name, first.name, shape, *sources, raw, stages, self.target)
         product = self.product(first)
         if product is not None:
             return group_product(self, name, first, rest, product)
@@ -126,7 +121,7 @@ class KernelMaker:
         """How a tensor of the graph is stored."""
         tensor = self.graph.tensors[name]
         if name in self.filters:
-            return Layout(tensor.shape, tensor.dtype, "filter")
+            return Layout(tensor.shape, tensor.dtype, self.filters[name])
         return self.plain_layout(name)
 
     def place(self, name: str) -> TensorInfo:

@@ -47,7 +47,7 @@ def padded_channels(channels: int) -> int:
 @dataclass(frozen=True, slots=True)
 class Layout:
     """One tensor's storage. `role` is `activation` (N C H W stored as N H W C), `filter` (K C R S stored as K
-    R S C) or `flat` (as it is, padded to 16 bytes).
+    R S C), `taps` (K 1 R S stored as R S K) or `flat` (as it is, padded to 16 bytes).
     """
 
     shape: tuple[int, ...]
@@ -57,12 +57,19 @@ class Layout:
     @property
     def channels(self) -> int:
         """The innermost extent as stored; 1 where the layout is flat."""
-        return 1 if self.role == "flat" else padded_channels(self.shape[1])
+        if self.role == "flat":
+            return 1
+        return padded_channels(self.shape[self.innermost])
+
+    @property
+    def innermost(self) -> int:
+        """The axis that lies closest."""
+        return {"flat": len(self.shape) - 1, "taps": 0}.get(self.role, 1)
 
     @property
     def elements(self) -> int:
         """Elements as stored, in whole vectors."""
-        extents = self.shape if self.role == "flat" else (*self.shape[:1], *self.shape[2:], self.channels)
+        extents = self.shape if self.role == "flat" else (*self.slower, self.channels)
         return -(-prod(extents) // self.vector) * self.vector
 
     @property
@@ -79,7 +86,7 @@ class Layout:
         """The bytes in memory of an array in the graph's own order; padding is zero."""
         typed = values.astype(stored_dtype(self.dtype)).reshape(self.shape)
         if self.role != "flat":
-            last = np.moveaxis(typed, 1, -1)
+            last = np.moveaxis(typed, self.innermost, -1)
             typed = np.zeros((*last.shape[:-1], self.channels), typed.dtype)
             typed[..., : last.shape[-1]] = last
         flat = np.zeros(self.elements, typed.dtype)
@@ -91,9 +98,14 @@ class Layout:
         typed = content.view(stored_dtype(self.dtype))
         if self.role == "flat":
             return typed[: prod(self.shape)].reshape(self.shape)
-        extents = (self.shape[0], *self.shape[2:], self.channels)
+        extents = (*self.slower, self.channels)
         wide = typed[: prod(extents)].reshape(extents)
-        return np.moveaxis(wide[..., : self.shape[1]], -1, 1)
+        return np.moveaxis(wide[..., : self.shape[self.innermost]], -1, self.innermost)
+
+    @property
+    def slower(self) -> tuple[int, ...]:
+        """Extents of all axes but the innermost one."""
+        return tuple(extent for axis, extent in enumerate(self.shape) if axis != self.innermost)
 
 
 def activation(shape: tuple[int, ...], dtype: str) -> Layout:

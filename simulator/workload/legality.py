@@ -8,7 +8,7 @@ parameters for inference batch normalisation). Broadcasting beyond channel param
 from hwmodels.errors import InputError
 from simulator.workload.builders.geometry import Convolution
 from simulator.workload.graph import ITEM_BYTES, Graph, Operator
-from simulator.workload.layout import DTYPES
+from simulator.workload.layout import DTYPES, padded_channels
 
 ADDITIONS = frozenset({"Add", "Sum"})
 CHANNEL_INPUTS = 5
@@ -80,21 +80,22 @@ def convolution_of(graph: Graph, operator: Operator) -> tuple[Convolution | None
         return None, f"Conv of {pixels.dtype} has no kernel program (float16 and float32 have)"
     if len(pixels.shape) != 4:
         return None, f"Conv in {len(pixels.shape) - 2} dimensions has no kernel program"
-    if operator.attribute("group", 1) != 1:
-        return None, "grouped Conv has no kernel program"
+    groups = operator.attribute("group", 1)
+    if not isinstance(groups, int) or groups < 1:
+        raise InputError(operator.name, f"{groups!r} groups", "give a whole number from 1 on")
+    if groups > 1 and filters.shape[0] != padded_channels(filters.shape[0]):
+        return None, f"grouped Conv of {filters.shape[0]} filters has no kernel program (multiples of 8 have)"
     dilations = operator.integers("dilations", (1, 1))
-    if dilations[1] != 1:
-        return None, "Conv with dilated columns has no kernel program"
     if operator.inputs[1] in graph.producers():
         return None, "Conv with computed filters has no kernel program"
     if not pixels.elements or not filters.elements:
         return None, "Conv of an empty tensor has no kernel program"
-    if filters.shape[1] != pixels.shape[1]:
+    if filters.shape[1] * groups != pixels.shape[1]:
         problem = f"filters of {filters.shape[1]} channels on an input of {pixels.shape[1]}"
         raise InputError(operator.name, problem, "give both the same channels")
     window = (filters.shape[2], filters.shape[3])
     strides = operator.integers("strides", (1, 1))
-    reach = (dilations[0] * (window[0] - 1) + 1, window[1])
+    reach = (dilations[0] * (window[0] - 1) + 1, dilations[1] * (window[1] - 1) + 1)
     batch, channels, height, width = pixels.shape
     pads = pads_of(operator, (height, width), reach, (strides[0], strides[1]))
     shape = Convolution(
@@ -108,6 +109,8 @@ def convolution_of(graph: Graph, operator: Operator) -> tuple[Convolution | None
         pads,
         dilations[0],
         ITEM_BYTES[pixels.dtype],
+        groups,
+        dilations[1],
     )
     result = next(graph.tensors[name].shape for name in operator.outputs if name)
     if result != (batch, shape.filters, shape.out_height, shape.out_width):

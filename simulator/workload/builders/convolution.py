@@ -8,6 +8,7 @@ precomputed offsets, which libraries also choose from, are not built here.
 """
 
 from collections.abc import Callable
+from math import gcd
 
 from simulator.trace.schema import TensorInfo
 from simulator.workload.builders.chain import Stage
@@ -19,6 +20,7 @@ from simulator.workload.builders.matrix_884 import Matrix884
 from simulator.workload.builders.matrix_16816 import Matrix16816
 from simulator.workload.builders.matrix_fma import MatrixFma
 from simulator.workload.builders.staging import Staging
+from simulator.workload.builders.tap_staging import TapStaging
 from simulator.workload.emit import Emitter
 from simulator.workload.ir import Kernel, Special
 from simulator.workload.layout import VECTOR_BYTES
@@ -44,15 +46,20 @@ def convolution_kernel(
         thread = emitter.special(Special.THREAD)
         x, y = emitter.special(Special.BLOCK_X), emitter.special(Special.BLOCK_Y)
         column_block, row_block = (x, y) if columns_in_x else (y, x)
-        staging = Staging(emitter, shape, tile, pixels, filters, async_copy=target.async_copy)
+        bring = TapStaging if shape.by_taps else Staging
+        staging = bring(emitter, shape, tile, pixels, filters, async_copy=target.async_copy)
         result_id = emitter.tensor(result)
         inner = inner_loop(shape.element_bytes, target)
         matrix = inner(emitter, tile, staging.pixel_id, staging.filter_id, result_id)
         main_loop(emitter, shape.depth_tiles, tile, staging, matrix, (thread, row_block, column_block))
         matrix.deposit(thread)
         emitter.barrier()
-    lanes = min(VECTOR_BYTES // shape.element_bytes, shape.stored_filters)
-    sheet = Sheet(shape.rows, shape.stored_filters, shape.stored_filters, shape.element_bytes, lanes)
+        base = None
+        if shape.groups > 1:
+            base = emitter.multiply_add(emitter.special(Special.BLOCK_Z), shape.group_filters, name="group")
+    size = shape.element_bytes
+    lanes = gcd(VECTOR_BYTES // size, shape.columns, shape.stored_filters)
+    sheet = Sheet(shape.rows, shape.columns, shape.stored_filters, size, lanes, base, base)
     epilogue(emitter, operator, sheet, tile, (thread, row_block, column_block), result, stages)
     return emitter.finish(max(tile.shared_bytes, tile.rows * out_pitch(shape.element_bytes)))
 

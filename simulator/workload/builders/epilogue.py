@@ -21,7 +21,8 @@ QUAD = 4
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """The output matrix of a block: rows × columns elements, `pitch` elements from row to row, vectors of
-    `lanes` elements; `base` is the element where it starts.
+    `lanes` elements; `base` is the element where it starts,
+    `first_column` where its columns start among those that have parameters.
     """
 
     rows: int
@@ -30,6 +31,7 @@ class Sheet:
     element_bytes: int
     lanes: int
     base: Scalar | None = None
+    first_column: Scalar | None = None
 
     @property
     def width(self) -> int:
@@ -68,7 +70,8 @@ def epilogue(
         out = emitter.pointer(last.base_address, element, size, f"{last.name} address")
         inside = emitter.within(column, sheet.columns) if sheet.columns % COLUMNS else None
         result_id, last_id = emitter.tensor(result), emitter.tensor(last)
-    parameters = parameters_for(emitter, stages, column, sheet, inside)
+        channel = column if sheet.first_column is None else emitter.add(column, sheet.first_column)
+    parameters = parameters_for(emitter, stages, channel, sheet, inside)
     pointers = other_pointers(emitter, stages, element, size)
     passes = range(0, tile.rows, rows_a_pass)
     for first in range(0, len(passes), PASSES_AT_ONCE):

@@ -7,6 +7,7 @@ so the last one of a row may be partly padding.
 """
 
 from dataclasses import dataclass
+from math import gcd
 
 from hwmodels.errors import InputError
 from simulator.workload.layout import padded_channels
@@ -36,10 +37,15 @@ class Convolution:
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     row_dilation: int = 1
     element_bytes: int = 2
+    groups: int = 1
+    column_dilation: int = 1
 
     def __post_init__(self) -> None:
         if self.out_height < 1 or self.out_width < 1:
             raise InputError("Conv", "window larger than the padded input", "enlarge the input or the pads")
+        if self.channels % self.groups or self.filters % self.groups:
+            problem = f"{self.channels} channels and {self.filters} filters in {self.groups} groups"
+            raise InputError("Conv", problem, "groups that divide both")
         if max(self.rows * self.stored_filters, self.batch * self.height * self.row_elements) >= INDEX_LIMIT:
             raise InputError("Conv", "tensor exceeds 32-bit indices", "use a smaller batch")
 
@@ -52,7 +58,8 @@ class Convolution:
     @property
     def out_width(self) -> int:
         """Output columns."""
-        return (self.width + self.pads[1] + self.pads[3] - self.window[1]) // self.strides[1] + 1
+        reach = self.column_dilation * (self.window[1] - 1) + 1
+        return (self.width + self.pads[1] + self.pads[3] - reach) // self.strides[1] + 1
 
     @property
     def rows(self) -> int:
@@ -75,8 +82,35 @@ class Convolution:
         return self.width * self.stored_channels
 
     @property
+    def by_taps(self) -> bool:
+        """Whether only the channels of one tap are contiguous: in groups, and where columns are dilated."""
+        return self.groups > 1 or self.column_dilation > 1
+
+    @property
+    def depthwise(self) -> bool:
+        """Whether every channel has one filter of its own."""
+        return self.groups > 1 and self.groups == self.channels == self.filters
+
+    @property
+    def group_filters(self) -> int:
+        """Filters of one group: columns of the product."""
+        return self.filters // self.groups
+
+    @property
+    def columns(self) -> int:
+        """Columns of the product: filters as stored, or those of one group."""
+        return self.group_filters if self.groups > 1 else self.stored_filters
+
+    @property
+    def filter_channels(self) -> int:
+        """Channels of a filter as stored."""
+        return padded_channels(self.channels // self.groups)
+
+    @property
     def window_row(self) -> int:
-        """Depth of one filter row: S * C elements."""
+        """Depth that is contiguous in memory: a filter row of S * C elements, or the channels of a tap."""
+        if self.by_taps:
+            return self.channels // self.groups if self.groups > 1 else self.stored_channels
         return self.window[1] * self.stored_channels
 
     @property
@@ -92,7 +126,7 @@ class Convolution:
     @property
     def depth_tiles(self) -> int:
         """Depth tiles in all: turns of the main loop."""
-        return self.window[0] * self.tiles_a_row
+        return self.window[0] * self.tiles_a_row * (self.window[1] if self.by_taps else 1)
 
     @property
     def guards_height(self) -> bool:
@@ -105,7 +139,8 @@ class Convolution:
     @property
     def guards_width(self) -> bool:
         """Whether a window may reach left or right of the image."""
-        last = (self.out_width - 1) * self.strides[1] - self.pads[1] + self.window[1] - 1
+        reach = self.column_dilation * (self.window[1] - 1)
+        last = (self.out_width - 1) * self.strides[1] - self.pads[1] + reach
         return self.pads[1] > 0 or last >= self.width
 
     @property
@@ -116,6 +151,8 @@ class Convolution:
     @property
     def chunk(self) -> int:
         """Elements of one copy: 16 bytes, or what a pixel has."""
+        if self.by_taps:
+            return gcd(16 // self.element_bytes, self.stored_channels, self.window_row)
         return min(16 // self.element_bytes, self.stored_channels)
 
     @property
@@ -126,7 +163,7 @@ class Convolution:
     @property
     def multiply_adds(self) -> int:
         """Products that the operator asks for, padding left out of the channels but not out of the image."""
-        return self.rows * self.filters * self.channels * self.window[0] * self.window[1]
+        return self.rows * self.filters * self.channels // self.groups * self.window[0] * self.window[1]
 
 
 def out_pitch(element_bytes: int) -> int:
@@ -168,7 +205,7 @@ class Tile:
 
 def tile_for(shape: Convolution, sm_count: int) -> Tile:
     """128 rows where that still gives every SM two blocks, else 64."""
-    blocks = -(-shape.rows // 128) * -(-shape.stored_filters // COLUMNS)
+    blocks = -(-shape.rows // 128) * -(-shape.columns // COLUMNS) * shape.groups
     return Tile(128 if blocks >= 2 * sm_count else 64)
 
 
@@ -176,7 +213,7 @@ def grid_for(shape: Convolution, tile: Tile) -> tuple[tuple[int, int, int], bool
     """(grid, whether x counts filter tiles): neighbours share pixels, unless there are too many pixel tiles
     for y.
     """
-    columns, rows = -(-shape.stored_filters // COLUMNS), -(-shape.rows // tile.rows)
+    columns, rows = -(-shape.columns // COLUMNS), -(-shape.rows // tile.rows)
     if rows <= MAX_GRID_Y:
-        return (columns, rows, 1), True
-    return (rows, columns, 1), False
+        return (columns, rows, shape.groups), True
+    return (rows, columns, shape.groups), False

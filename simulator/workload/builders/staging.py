@@ -50,7 +50,8 @@ class Staging:
         self.tile = tile
         self.pixels = pixels
         self.filters = filters
-        self.async_copy = async_copy
+        # An asynchronous copy has at least 4 bytes.
+        self.async_copy = async_copy and shape.chunk_bytes >= 4
         self.pixel_id = emitter.tensor(pixels)
         self.filter_id = emitter.tensor(filters)
         self.chunks = shape.depth // shape.chunk
@@ -61,7 +62,7 @@ class Staging:
         self.needs_top = shape.guards_height or self.tail
         self.needs_turn = shape.tiles_a_row > 1 and shape.window[0] > 1
         self.partial = shape.window_row % shape.depth != 0
-        self.ragged = shape.filters % COLUMNS != 0
+        self.ragged = shape.group_filters % COLUMNS != 0
         # What must be zero where nothing is loaded; pixels and tiles that do not exist may be anything.
         self.pixel_zeros = self.partial or shape.guards_height or shape.guards_width
         self.filter_zeros = self.partial or self.ragged
@@ -90,6 +91,11 @@ class Staging:
             emitter.constant(0, "window row") if self.needs_top and shape.window[0] > 1 else None
         )
         self.turn = emitter.constant(0, "tile in row") if self.needs_turn else None
+        return self.copy_place(chunk, row)
+
+    def copy_place(self, chunk: Scalar, row: Scalar) -> Scalar:
+        """Shared address of a chunk of a tile row."""
+        emitter, shape = self.emitter, self.shape
         pair = emitter.divide(row, 2)
         odd = emitter.remainder(row, 2)
         place = emitter.multiply_add(pair, PAIR_BYTES, emitter.multiply_add(chunk, shape.chunk_bytes))
@@ -193,16 +199,16 @@ class Staging:
         if self.async_copy:
             emitter.copy_async(place, target, pointer, width, flag, tensor, offset)
             return
-        held = emitter.fresh(width // 4, "held")
+        held = emitter.fresh(-(-width // 4), "held")
         if zeros:
             emitter.refill(held, 0)
-        emitter.load(pointer, width // 4, offset, flag, tensor, into=held)
+        emitter.load(pointer, held.words, offset, flag, tensor, into=held, width=width)
         self.held.append((held, target))
 
     def deposit(self, place: Scalar) -> None:
         """Store what `fetch` holds in registers to shared memory; nothing where copies are asynchronous."""
         for held, target in self.held:
-            self.emitter.store(place, held, target)
+            self.emitter.store(place, held, target, width=self.shape.chunk_bytes)
 
     # -- stepping
 

@@ -9,12 +9,15 @@ import pytest
 
 from hwmodels.errors import InputError
 from hwmodels.operations import Operation
+from simulator.trace.check import check
 from simulator.workload.builders import geometry
 from simulator.workload.builders.chain import Stage
 from simulator.workload.builders.convolution import convolution_kernel
+from simulator.workload.builders.depthwise import depthwise_kernel
 from simulator.workload.builders.geometry import COLUMNS, DEPTH, Convolution, Tile
 from simulator.workload.ir import walk
 from simulator.workload.layout import Layout, Placement
+from simulator.workload.lower import trace_of
 from simulator.workload.target import AMPERE, VOLTA
 
 SHAPES = {
@@ -27,18 +30,31 @@ SHAPES = {
 }
 
 
+GROUPED = {
+    "two": Convolution(1, 48, 7, 6, 32, (3, 3), (1, 1), (1, 1, 1, 1), groups=2),
+    "uneven": Convolution(2, 12, 6, 5, 24, (1, 1), groups=2),
+    "odd": Convolution(1, 21, 5, 6, 24, (2, 3), (2, 1), (0, 1, 1, 1), groups=3),
+    "wide groups": Convolution(1, 80, 5, 5, 144, (3, 1), (1, 1), (1, 0, 1, 0), groups=2),
+    "dilated columns": Convolution(1, 24, 8, 9, 16, (3, 3), (1, 2), (2, 3, 2, 3), 2, column_dilation=3),
+}
+
+
 def direct(shape: Convolution, x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """The sum by definition."""
+    """The sum by definition, group by group."""
     top, left, bottom, right = shape.pads
     padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (top, bottom), (left, right)))
-    out = np.zeros((shape.batch, shape.filters, shape.out_height, shape.out_width))
-    for r in range(shape.window[0]):
-        for s in range(shape.window[1]):
-            a = r * shape.row_dilation
-            rows = padded[:, :, a : a + (shape.out_height - 1) * shape.strides[0] + 1 : shape.strides[0]]
-            cut = rows[..., s : s + (shape.out_width - 1) * shape.strides[1] + 1 : shape.strides[1]]
-            out += np.einsum("nchw,kc->nkhw", cut, w[:, :, r, s].astype(np.float64))
-    return out
+    parts = []
+    inputs = np.split(padded, shape.groups, axis=1)
+    for own, filters in zip(inputs, np.split(w, shape.groups), strict=True):
+        out = np.zeros((shape.batch, len(filters), shape.out_height, shape.out_width))
+        for r in range(shape.window[0]):
+            for s in range(shape.window[1]):
+                a, b = r * shape.row_dilation, s * shape.column_dilation
+                rows = own[:, :, a : a + (shape.out_height - 1) * shape.strides[0] + 1 : shape.strides[0]]
+                cut = rows[..., b : b + (shape.out_width - 1) * shape.strides[1] + 1 : shape.strides[1]]
+                out += np.einsum("nchw,kc->nkhw", cut, filters[:, :, r, s].astype(np.float64))
+        parts.append(out)
+    return np.concatenate(parts, axis=1)
 
 
 def setting(shape: Convolution, fused: bool):
@@ -48,7 +64,15 @@ def setting(shape: Convolution, fused: bool):
     result = (shape.batch, shape.filters, shape.out_height, shape.out_width)
     out_layout = Layout(result, dtype, "activation")
     x = place.place("x", Layout(image, dtype, "activation"), "input")
-    w = place.place("w", Layout((shape.filters, shape.channels, *shape.window), dtype, "filter"), "weight")
+    w = place.place(
+        "w",
+        Layout(
+            (shape.filters, shape.channels // shape.groups, *shape.window),
+            dtype,
+            "taps" if shape.depthwise else "filter",
+        ),
+        "weight",
+    )
     y, z, out, other = (place.place(n, out_layout, "intermediate") for n in ("y", "z", "out", "other"))
     vector = Layout((1, shape.filters), "float32", "activation")
     scale, shift = (place.place(n, vector, "weight") for n in ("scale", "shift"))
@@ -66,7 +90,7 @@ def inputs(shape: Convolution):
     dtype = {2: np.float16, 4: np.float32}[shape.element_bytes]
     return {
         "x": draw((shape.batch, shape.channels, shape.height, shape.width)).astype(dtype),
-        "w": (draw((shape.filters, shape.channels, *shape.window)) / 8).astype(dtype),
+        "w": (draw((shape.filters, shape.channels // shape.groups, *shape.window)) / 8).astype(dtype),
         "scale": draw((1, shape.filters)).astype(np.float32),
         "shift": draw((1, shape.filters)).astype(np.float32),
         "other": draw((shape.batch, shape.filters, shape.out_height, shape.out_width)).astype(dtype),
@@ -113,6 +137,48 @@ def test_single_precision_by_multiply_adds(run_kernels, name, rows, cap, target)
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
     assert (allocation.spill_bytes_per_thread > 0) == (cap is not None)
     assert allocation.registers_per_thread <= (cap or (168 if rows == 128 else 128))
+
+
+@pytest.mark.parametrize("element_bytes", [2, 4])
+@pytest.mark.parametrize("name", GROUPED)
+@pytest.mark.parametrize("target", [AMPERE, VOLTA], ids=["ampere", "volta"])
+def test_groups_and_dilated_columns(run_kernels, name, target, element_bytes):
+    shape = replace(GROUPED[name], element_bytes=element_bytes)
+    place, x, w, y, stages = setting(shape, True)
+    kernel = convolution_kernel("conv", "n0", shape, x, w, y, stages, target, Tile(64))
+    values = inputs(shape)
+    (got,), (allocation,) = run_kernels([kernel], place, values, ["out"])
+    scale, shift = (values[n].reshape(1, -1, 1, 1).astype(np.float64) for n in ("scale", "shift"))
+    expected = np.maximum(direct(shape, values["x"], values["w"]) * scale + shift + values["other"], 0)
+    np.testing.assert_allclose(got, expected, rtol=4e-3, atol=1e-2)
+    assert allocation.registers_per_thread <= 168
+
+
+DEPTHWISE = {
+    "three": Convolution(2, 24, 7, 5, 24, (3, 3), (1, 1), (1, 1, 1, 1), groups=24),
+    "stride": Convolution(1, 136, 9, 6, 136, (3, 3), (2, 2), (1, 1, 1, 1), groups=136),
+    "valid": Convolution(1, 16, 6, 6, 16, (2, 3), (1, 1), groups=16),
+    "dilated": Convolution(1, 4, 9, 9, 4, (3, 2), (1, 1), (2, 3, 2, 0), 2, groups=4, column_dilation=3),
+}
+
+
+@pytest.mark.parametrize("cap", [None, 32])
+@pytest.mark.parametrize("element_bytes", [2, 4])
+@pytest.mark.parametrize("name", DEPTHWISE)
+def test_depthwise(run_kernels, name, element_bytes, cap):
+    shape = replace(DEPTHWISE[name], element_bytes=element_bytes)
+    place, x, w, y, stages = setting(shape, True)
+    kernel = depthwise_kernel("conv", "n0", shape, x, w, y, stages)
+    values = inputs(shape)
+    (got,), (allocation,) = run_kernels([kernel], place, values, ["out"], cap)
+    scale, shift = (values[n].reshape(1, -1, 1, 1).astype(np.float64) for n in ("scale", "shift"))
+    expected = np.maximum(direct(shape, values["x"], values["w"]) * scale + shift + values["other"], 0)
+    np.testing.assert_allclose(got, expected, rtol=4e-3, atol=1e-2)
+    check(trace_of(allocation))
+    assert allocation.registers_per_thread <= (cap or 77)
+    products = sum(1 for _, op in walk(kernel.body) if op.operation is Operation.FFMA and op.operator == 0)
+    lanes = min(16 // element_bytes, shape.stored_filters)
+    assert products == shape.window[0] * shape.window[1] * lanes
 
 
 def test_too_many_pixel_tiles_for_y_go_to_x(run_kernels, monkeypatch):
