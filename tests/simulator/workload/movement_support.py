@@ -48,13 +48,14 @@ def run(kernel, place, values, output, cap=None):
 
 
 def traffic(trace):
-    """Bytes by LDG and STG, sectors of both, and passes of shared memory beyond the fewest possible."""
+    """Bytes by LDG (LDGSTS too) and STG, sectors of both, shared passes beyond the fewest possible."""
     found = {"LDG": 0, "STG": 0, "LDG sectors": 0, "STG sectors": 0, "conflicts": 0}
     lines, sectors = [0] * 128, [0] * 128
     for step in expand(trace):
         instruction = trace.flat().instructions[step.static]
         name, width = instruction.operation.name, instruction.bytes_per_lane
-        if name in {"LDG", "STG"}:
+        if name in {"LDG", "STG", "LDGSTS"}:
+            name = name[:3]
             found[name] += step.mask.bit_count() * width
             count = coalesce(step.addresses, step.mask, width, lines, sectors)
             found[f"{name} sectors"] += sum(mask.bit_count() for mask in sectors[:count])
