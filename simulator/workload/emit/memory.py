@@ -109,7 +109,14 @@ class Emitter(IndexWriter):
         self.op(Operation.SHUFFLE, Effect.SHUFFLE_XOR, (part,), (value,), (distance,))
         return part
 
-    def atomic_add(self, pointer: Pointer | Scalar, value: Part, offset: int = 0, tensor: int = -1) -> None:
+    def atomic_add(
+        self,
+        pointer: Pointer | Scalar,
+        value: Part,
+        offset: int = 0,
+        tensor: int = -1,
+        flag: Flag | None = None,
+    ) -> None:
         """Add a float to global (no result) or shared memory."""
         access = Access((pointer.index + offset).expression(), offset, 4)
         operation = Operation.REDG if isinstance(pointer, Pointer) else Operation.ATOMS
@@ -118,6 +125,8 @@ class Emitter(IndexWriter):
             Effect.ATOMIC_ADD,
             (),
             (pointer.part, value),
+            (),
+            flag,
             access=access,
             dst_tensor=tensor,
         )
