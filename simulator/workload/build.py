@@ -25,6 +25,7 @@ from simulator.workload.groups import Group
 from simulator.workload.ir import Kernel
 from simulator.workload.layout import Layout, Placement
 from simulator.workload.legality import ADDITIONS, chained_input, convolution_of, is_chain
+from simulator.workload.movement import inputs_read, moves, view_root
 from simulator.workload.products import KINDS, ProductPlan, layout_rule, product_of
 from simulator.workload.target import Target
 
@@ -56,7 +57,15 @@ class KernelMaker:
                 keeps = 2
             elif operator.kind == "BatchNormalization" and not refused(self.graph, operator):
                 keeps = 1
-            for name in (*operator.inputs[:keeps], *operator.outputs):
+            elif moves(self.graph, operator):
+                keeps = inputs_read(operator)
+            for name in operator.inputs[:keeps]:
+                if name:
+                    self.place(name)
+            root = view_root(self.graph, operator, self.layout)
+            if root:
+                self.placement.share(operator.outputs[0], root)
+            for name in operator.outputs:
                 if name:
                     self.place(name)
 

@@ -9,7 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from simulator.workload import element_kernels, element_operators
+from simulator.workload import (
+    element_kernels,
+    element_operators,
+    image_operators,
+    indexed_operators,
+    movement,
+)
 from simulator.workload.graph import Graph, Operator
 from simulator.workload.ir import Kernel
 
@@ -36,6 +42,9 @@ FAMILIES: tuple[Family, ...] = (
         element_operators.refused,
         element_kernels.kernels,
     ),
+    Family("data movement", movement.KINDS, movement.refused, movement.kernels),
+    Family("images", image_operators.KINDS, image_operators.refused, image_operators.kernels),
+    Family("indexed", indexed_operators.KINDS, indexed_operators.refused, indexed_operators.kernels),
 )
 
 

@@ -119,10 +119,17 @@ class Placement:
     def __init__(self) -> None:
         self.infos: dict[str, TensorInfo] = {}
         self.layouts: dict[str, Layout] = {}
+        self.roots: dict[str, str] = {}
         self.next_address = FIRST_ADDRESS
 
+    def share(self, name: str, root: str) -> None:
+        """From now on `name` is another name of the memory of `root`."""
+        self.roots[name] = self.roots.get(root, root)
+
     def place(self, name: str, layout: Layout, kind: str) -> TensorInfo:
-        """The tensor's place; a second call for the same name gives the same place."""
+        """The tensor's place; a second call for the same name gives the same one, a view its root."""
+        if name in self.roots:
+            return self.infos[self.roots[name]]
         if name in self.infos:
             if self.layouts[name] != layout:
                 raise InputError(name, "is used in two layouts", "give each use its own tensor")

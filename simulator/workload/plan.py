@@ -31,11 +31,14 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All kernels of a graph part under one strategy, in launch order."""
+    """All kernels of a graph part under one strategy, in launch order; views are operators without a kernel
+    because they move nothing.
+    """
 
     graph: Graph
     strategy: str
     kernels: tuple[Planned, ...]
+    views: tuple[str, ...] = ()
 
     @property
     def traces(self) -> list[KernelTrace]:
@@ -58,12 +61,16 @@ def plan_for(
     """The plan of a graph part. A placement that is shared between calls keeps tensors where they are."""
     maker = KernelMaker(graph, target, placement)
     planned = []
+    views = []
     for group in groups_for(graph, strategy):
-        for kernel in maker.kernels(group):
+        made = maker.kernels(group)
+        if not made:
+            views.append(f"{group.operators[0].name}: {group.operators[0].kind} is a view")
+        for kernel in made:
             allocation = allocate(kernel, cap)
             reason = dict(kernel.notes).get("opaque", "")
             planned.append(Planned(group, allocation, trace_of(allocation), reason))
-    return Plan(graph, strategy, tuple(planned))
+    return Plan(graph, strategy, tuple(planned), tuple(views))
 
 
 def kernels_for(

@@ -21,6 +21,7 @@ IMAGE_KINDS = frozenset({
     "BatchNormalization",
     "Conv",
     "GlobalAveragePool",
+    "GlobalMaxPool",
     "InstanceNormalization",
     "LRN",
     "MaxPool",
