@@ -1,0 +1,152 @@
+"""Operators that combine the elements of rows: reductions, softmax, layer, RMS and instance normalisation.
+Which have a kernel program, why not, and the kernels.
+
+Softmax takes one axis, as operator set 13 and later say; before, it took all axes from the given one on,
+which is the same for the last axis. A reduction with few long rows is shared by many blocks.
+"""
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from simulator.workload.builders.axes import right_aligned
+from simulator.workload.builders.normalisation import Normalisation, normalisation_kernel
+from simulator.workload.builders.reduction import Reduction, reduction_kernel, shared_reduction
+from simulator.workload.builders.row_tracks import RowSpace, Strip, row_space
+from simulator.workload.builders.softmax import softmax_kernel
+from simulator.workload.graph import Graph, Operator
+from simulator.workload.ir import Kernel
+from simulator.workload.layout import DTYPES, Layout
+
+if TYPE_CHECKING:
+    from simulator.workload.build import KernelMaker
+
+REDUCTIONS = {
+    "ReduceSum": ("identity", "add", "identity"),
+    "ReduceMean": ("identity", "add", "scale"),
+    "ReduceMax": ("identity", "maximum", "identity"),
+    "ReduceMin": ("identity", "minimum", "identity"),
+    "ReduceProd": ("identity", "multiply", "identity"),
+    "ReduceL1": ("absolute", "add", "identity"),
+    "ReduceL2": ("square", "add", "root"),
+    "ReduceSumSquare": ("square", "add", "identity"),
+    "ReduceLogSum": ("identity", "add", "logarithm"),
+}
+SOFTMAX = frozenset({"Softmax", "LogSoftmax"})
+RMS = frozenset({"RMSNormalization", "SimplifiedLayerNormalization"})
+NORMALISATIONS = RMS | {"LayerNormalization", "InstanceNormalization"}
+KINDS = frozenset(REDUCTIONS) | SOFTMAX | NORMALISATIONS
+EPSILON = 1e-5
+LONG_ROW = 8192
+SEGMENT = 4096
+BLOCKS_A_PROCESSOR = 2
+
+
+def refused(graph: Graph, operator: Operator) -> str:
+    """Why an operator has no program here; empty where it has one."""
+    source = graph.tensors[operator.inputs[0]]
+    result = graph.tensors[operator.outputs[0]]
+    for tensor in (source, result):
+        if tensor.dtype not in DTYPES:
+            return f"{operator.kind} of {tensor.dtype} has no kernel program"
+    if not source.elements or not source.shape:
+        return f"{operator.kind} of an empty tensor or a single number has no kernel program"
+    if operator.kind in REDUCTIONS:
+        if (
+            len(operator.inputs) > 1
+            and operator.inputs[1]
+            and graph.tensors[operator.inputs[1]].values is None
+        ):
+            return f"{operator.kind} over computed axes has no kernel program"
+        if not axes_of(graph, operator):
+            return f"{operator.kind} over no axes has no kernel program"
+    if operator.kind == "InstanceNormalization" and len(source.shape) < 3:
+        return "InstanceNormalization without an image has no kernel program"
+    return ""
+
+
+def axes_of(graph: Graph, operator: Operator) -> frozenset[int]:
+    """The axes that make up a row."""
+    rank = len(graph.tensors[operator.inputs[0]].shape)
+    if operator.kind in REDUCTIONS:
+        axes = operator.attribute("axes", ())
+        if len(operator.inputs) > 1 and operator.inputs[1]:
+            axes = tuple(int(one) for one in graph.tensors[operator.inputs[1]].values or ())
+        if not isinstance(axes, tuple):
+            axes = (int(axes),)
+        if not axes and not operator.attribute("noop_with_empty_axes", 0):
+            axes = tuple(range(rank))
+        return frozenset(int(axis) % rank for axis in axes)
+    if operator.kind == "InstanceNormalization":
+        return frozenset(range(2, rank))
+    axis = operator.attribute("axis", -1)
+    first = int(axis) % rank if isinstance(axis, int) else rank - 1
+    return frozenset({first} if operator.kind in SOFTMAX else range(first, rank))
+
+
+def strip_of(maker: "KernelMaker", name: str, axes: tuple[int, ...]) -> Strip:
+    """A tensor of the graph beside the rows."""
+    return Strip(maker.place(name), maker.layout(name), axes)
+
+
+def kernels(maker: "KernelMaker", operators: tuple[Operator, ...], name: str) -> list[Kernel]:
+    """The kernels of one operator."""
+    operator = operators[0]
+    source = maker.graph.tensors[operator.inputs[0]]
+    rank = tuple(range(len(source.shape)))
+    axes = axes_of(maker.graph, operator)
+    main = strip_of(maker, operator.inputs[0], rank)
+    if operator.kind in REDUCTIONS:
+        kept = bool(operator.attribute("keepdims", 1))
+        places = rank if kept else tuple(axis for axis in rank if axis not in axes)
+        space = row_space(main, [strip_of(maker, operator.outputs[0], places)], axes)
+        return reduction(maker, operator, name, space)
+    if operator.kind in SOFTMAX:
+        space = row_space(main, [strip_of(maker, operator.outputs[0], rank)], axes)
+        return [softmax_kernel(name, operator.name, space, logarithm=operator.kind == "LogSoftmax")]
+    return [normalisation(maker, operator, name, main, axes)]
+
+
+def reduction(maker: "KernelMaker", operator: Operator, name: str, space: RowSpace) -> list[Kernel]:
+    """One kernel, or two where a few long rows would leave most of the card idle."""
+    before, combine, after = REDUCTIONS[operator.kind]
+    rows, length = prod(space.kept), prod(space.along)
+    numbers = (1 / length, 0.0) if after == "scale" else ()
+    what = Reduction(before, combine, after, numbers)
+    segments = min(-(-length // SEGMENT), BLOCKS_A_PROCESSOR * maker.target.sm_count // rows)
+    if length < LONG_ROW or segments < 2:
+        return [reduction_kernel(name, operator.name, space, what)]
+    partial = maker.placement.place(
+        f"{operator.outputs[0]}.partial", Layout((rows * segments,), "float32", "flat"), "intermediate"
+    )
+    return shared_reduction(name, operator.name, space, what, segments, partial)
+
+
+def normalisation(
+    maker: "KernelMaker", operator: Operator, name: str, main: Strip, axes: frozenset[int]
+) -> Kernel:
+    """One kernel for whichever results are asked for."""
+    rank = tuple(range(len(main.layout.shape)))
+    by_channel = operator.kind == "InstanceNormalization"
+    strips: list[Strip] = []
+    numbers: dict[str, int] = {}
+    wanted = ("result", "deviation") if operator.kind in RMS else ("result", "mean", "deviation")
+    for role, output in zip(wanted, operator.outputs, strict=False):
+        if output:
+            strips.append(strip_of(maker, output, rank))
+            numbers[role] = len(strips)
+    for role, given in zip(("scale", "shift"), operator.inputs[1:3], strict=False):
+        if given:
+            shape = maker.graph.tensors[given].shape
+            strips.append(strip_of(maker, given, (1,) if by_channel else right_aligned(shape, len(rank))))
+            numbers[role] = len(strips)
+    epsilon = operator.attribute("epsilon", EPSILON)
+    what = Normalisation(
+        numbers["result"],
+        numbers.get("scale", -1),
+        numbers.get("shift", -1),
+        numbers.get("mean", -1),
+        numbers.get("deviation", -1),
+        float(epsilon) if isinstance(epsilon, int | float) else EPSILON,
+        operator.kind not in RMS,
+    )
+    return normalisation_kernel(name, operator.name, row_space(main, strips, axes), what)
