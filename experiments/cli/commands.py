@@ -5,7 +5,7 @@ the parser, and `run(args)`, which does the work and returns the exit code. A mo
 `run`, so that `stallscope --help` answers at once.
 """
 
-from experiments.cli import diverge, gpu, occupancy, plot, probe, replay, run, trace
+from experiments.cli import bench, diverge, gpu, occupancy, plot, probe, replay, run, trace
 
 COMMANDS = {
     "run": run,
@@ -16,4 +16,5 @@ COMMANDS = {
     "trace": trace,
     "probe": probe,
     "diverge": diverge,
+    "bench": bench,
 }
