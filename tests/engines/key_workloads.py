@@ -32,8 +32,9 @@ CARD = {
     "dram.drain_low": 2,
     "dram.read_queue_depth": 4,
     "dram.age_limit_cycles": 60,
+    "dram.address_map": "row:bank:column:bankgroup",
 }
-"""Two SMs, two L2 partitions, a DRAM that is always behind."""
+"""Two SMs, two L2 partitions, a DRAM that is always behind, and a map that suits rows of any size."""
 BASE = 1 << 32
 
 

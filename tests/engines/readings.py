@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from hwmodels import Gpu
-from simulator.statistics.phases import PHASE_NAMES, STATE_NAMES
+from simulator.statistics.phases import STATE_NAMES
 from simulator.statistics.record import RunRecord
 from simulator.statistics.schema import INDEX
 from tests.machines.random_card import base_card
@@ -47,21 +47,9 @@ def states(record: RunRecord, kernel: int = 0) -> dict[str, int]:
     return {name: cycles for name, cycles in spent if cycles}
 
 
-def phases(record: RunRecord, access_class: int, kernel: int = 0) -> dict[str, int]:
-    """Femtoseconds of each phase that occurred, for one class of requests."""
-    spent = zip(PHASE_NAMES, record.kernels[kernel].phases[access_class], strict=True)
-    return {name: femtoseconds for name, femtoseconds in spent if femtoseconds}
-
-
 def count(record: RunRecord, name: str, kernel: int = 0) -> int:
     """A counter of a kernel."""
     return record.kernels[kernel].counts[INDEX[name]]
-
-
-def cycles(record: RunRecord, kernel: int = 0) -> int:
-    """SM cycles from the kernel's start to the end of its last block."""
-    one = record.kernels[kernel]
-    return (one.end_fs - one.start_fs) // record.sm_period_fs
 
 
 def same_numbers(record: RunRecord) -> RunRecord:
