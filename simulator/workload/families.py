@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simulator.workload import (
+    attention_operators,
     element_kernels,
     element_operators,
     image_operators,
     indexed_operators,
     movement,
+    row_operators,
 )
 from simulator.workload.graph import Graph, Operator
 from simulator.workload.ir import Kernel
@@ -42,8 +44,10 @@ FAMILIES: tuple[Family, ...] = (
         element_operators.refused,
         element_kernels.kernels,
     ),
+    Family("rows", row_operators.KINDS, row_operators.refused, row_operators.kernels),
     Family("data movement", movement.KINDS, movement.refused, movement.kernels),
     Family("images", image_operators.KINDS, image_operators.refused, image_operators.kernels),
+    Family("attention", attention_operators.KINDS, attention_operators.refused, attention_operators.kernels),
     Family("indexed", indexed_operators.KINDS, indexed_operators.refused, indexed_operators.kernels),
 )
 
