@@ -1,7 +1,7 @@
 """The bench on tiny cases: its table, document and history hold what they promise.
 
-No figure is asserted beyond being positive and agreeing with its counts: a test must not depend on the speed of
-a computer.
+No figure is asserted beyond being positive and agreeing with its counts: a test must not depend on the speed
+of a computer.
 """
 
 import csv
