@@ -26,6 +26,7 @@ KIB, MIB, GIGA = 1 << 10, 1 << 20, 1e9
 INTERVAL_CYCLES = 100
 L2_THREADS, L2_BYTES_PER_LANE, L2_UNROLL, L2_STAGGER = 1024, 8, 4, 7
 L2_TURNS = 4
+WAVES, ELEMENT_BYTES, LITTLE_L2_KIB = 7, 8, 1024
 L2_QUANTITIES = {
     "v100-pcie-16gb": ("V100 PCIe", [f"bw.cache_ws_{size}kB" for size in (384, 840, 2160, 4732)]),
     "a100-sxm-40gb": (
@@ -84,17 +85,26 @@ def dram_shares(gpu: Gpu) -> list[Row]:
 
 def dram_share(gpu: Gpu, part: Gpu, kind: str) -> Row:
     """One of them: "read", "write" or "copy"."""
-    # As much again as L2 holds is written before DRAM sees the first of it.
-    warm_mib = 0 if kind == "read" else part.l2.size_kib / KIB
-    waves = 8 if kind == "read" else 6
-    volume_mib = waves * part.sm_count * part.sm.warp_slots * LANES * 8 / MIB
-    megabytes = round(max(volume_mib, 2.5 * warm_mib) * KIB) / KIB
+    if kind != "read":
+        part = with_little_l2(part)
+    # DRAM sees the first write when L2 is full of them.
+    waves_mib = WAVES * part.sm_count * part.sm.warp_slots * LANES * ELEMENT_BYTES / MIB
+    written_mib = 0 if kind == "read" else 2.5 * part.l2.size_kib / KIB
+    megabytes = round(max(waves_mib, written_mib) * KIB) / KIB
     trace = stream(DRAM_KINDS[kind], megabytes, 1024)
     result = replayed(trace, part, interval_cycles=INTERVAL_CYCLES)
     peak = part.dram.bandwidth_gb_s * GIGA
     ours = steady_bytes_per_second(result, DRAM_COLUMNS) / peak
-    how = f"stream kernel, full occupancy, {part.scale} of the card"
+    how = f"stream kernel, full occupancy, {part.scale} of the card, L2 of {part.l2.size_kib} KiB"
     return Row(gpu.name, f"DRAM {kind}", "of peak", ours, published_shares().get((gpu.name, kind)), how)
+
+
+def with_little_l2(part: Gpu) -> Gpu:
+    """The slice with about 1 MiB of L2, so that write-backs begin soon; a whole number of sets stays."""
+    size_kib = part.l2.size_kib
+    while size_kib % 2 == 0 and size_kib >= 2 * LITTLE_L2_KIB:
+        size_kib //= 2
+    return part.with_overrides({"l2.size_kib": size_kib}) if size_kib < part.l2.size_kib else part
 
 
 def slice_for_streams(gpu: Gpu) -> Gpu:
