@@ -27,6 +27,7 @@ PREFIX = {
     "variant": ("", "fusion strategy, or a name that the caller gave"),
     "stream": ("", "stream of the launch"),
     "kernel": ("", "name of the kernel, numbered from its second launch on"),
+    "partial": ("", "True: a limit ended the run before the kernel was done"),
 }
 WORDS: dict[str, dict[str, tuple[str, str]]] = {
     "stalls": {

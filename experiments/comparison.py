@@ -23,10 +23,11 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """One variant as a whole. Cycles are SM cycles, times µs."""
+    """One variant as a whole. Cycles are SM cycles, times µs; `kernels` are those that the run reached."""
 
     variant: str
     kernels: int
+    kernels_not_begun: int
     cycles: int
     launch_cycles: int
     time_us: float
@@ -53,6 +54,7 @@ def totals_of(result: Result) -> Totals:
     return Totals(
         variant=result.variant,
         kernels=len(kernels),
+        kernels_not_begun=len(result.record.kernels) - len(kernels),
         cycles=result.cycles,
         launch_cycles=result.launch_cycles,
         time_us=result.time_us,
@@ -61,7 +63,7 @@ def totals_of(result: Result) -> Totals:
         dirty_bytes_left=int(kernels["dirty_bytes_left"].sum()),
         l2_read_bytes=int(kernels["l2_read_bytes"].sum()),
         warp_instructions=result.warp_instructions,
-        registers_per_thread=int(kernels["registers_per_thread"].max()),
+        registers_per_thread=max(kernels["registers_per_thread"].tolist(), default=0),
         achieved_occupancy_pct=float((kernels["achieved_occupancy_pct"] * kernels["cycles"]).sum() / cycles),
         mean_access_latency_cycles=result.mean_access_latency_cycles,
         stalls=dict(zip(STATE_NAMES, states, strict=True)),
@@ -97,9 +99,19 @@ def _time_words(best: Totals, other: Totals) -> str:
     kernels = other.kernel_time_us - best.kernel_time_us
     gaps = (other.time_us - other.kernel_time_us) - (best.time_us - best.kernel_time_us)
     ends = f"{best.variant} takes {best.time_us:,.1f} µs, {other.variant} {other.time_us:,.1f} µs"
-    count = f"{best.kernels} launches instead of {other.kernels}, " if best.kernels != other.kernels else ""
+    count = (
+        f"{counted(best.kernels, 'launch')} instead of {other.kernels}, "
+        if best.kernels != other.kernels
+        else ""
+    )
     spent = f"{_saved(kernels)} in kernels and {_saved(gaps)} in launch gaps"
     return f"{ends} ({other.time_us / best.time_us:.2f}×): {count}{spent}"
+
+
+def counted(number: int, noun: str) -> str:
+    """1 launch, 2 launches."""
+    ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{number:,} {noun}{ending}"
 
 
 def _saved(time_us: float) -> str:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from experiments.comparison import counted
 from simulator.statistics.result import Result
 
 MEGABYTE = 1_000_000
@@ -53,7 +54,7 @@ def kernel_lines(results: Sequence[Result]) -> list[tuple[str, ...]]:
             lines.append(
                 (
                     result.variant,
-                    shortened(row["kernel"]),
+                    f"{shortened(row['kernel'])}{' (partial)' if row['partial'] else ''}",
                     f"{row['cycles'] * period_us:,.1f}",
                     f"{row['launch_cycles'] * period_us:,.1f}",
                     f"{moved / MEGABYTE:,.2f}",
@@ -61,7 +62,7 @@ def kernel_lines(results: Sequence[Result]) -> list[tuple[str, ...]]:
                     str(row["registers_per_thread"]),
                     str(row["spill_bytes_per_thread"]),
                     f"{row['theoretical_occupancy_pct']:.0f}",
-                    f"{row['achieved_occupancy_pct']:.0f}",
+                    _number(row["achieved_occupancy_pct"]),
                     row["limiters"].replace(";", "+"),
                     _top_stall(result, row["kernel"]),
                     _number(row["mean_load_latency_cycles"]),
@@ -95,6 +96,23 @@ def verdict(card: Mapping[str, Any]) -> str:
     if card["winner"]:
         return f"Fastest: {card['winner']}. {_sentence(card['reason'])}"
     return _sentence(card["reason"]) if card["reason"] else ""
+
+
+def cut_short(summary: Mapping[str, Any]) -> str:
+    """What a limit did to the numbers; empty for a complete run."""
+    if not summary["partial"]:
+        return ""
+    missed = [
+        f"{name} never began {counted(one['kernels_not_begun'], 'kernel')}"
+        for card in summary["gpus"].values()
+        for name, one in card["variants"].items()
+        if one["kernels_not_begun"]
+    ]
+    left_out = f" Not in the tables: {'; '.join(missed)}." if missed else ""
+    return (
+        "Partial: a limit ended the replay before its kernels were done; the numbers are up to the stop."
+        f"{left_out}"
+    )
 
 
 def conscience(summary: Mapping[str, Any]) -> str:

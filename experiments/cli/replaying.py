@@ -65,8 +65,7 @@ def _print(outcome: "Outcome", folder: Path | None) -> None:
         print_table(table.VARIANT_HEADINGS, table.variant_lines(card))
         _print_some("\n", [table.verdict(card)])
     _print_some("\n", [table.conscience(summary)])
-    if summary["partial"]:
-        print("Partial: a limit ended the replay before its kernels were done; the numbers are of what ran.")
+    _print_some("", [table.cut_short(summary)])
     if folder is not None:
         print(f"Tables and pictures: {folder}")
 

@@ -76,7 +76,7 @@ def _panel(axes: Axes, result: Result, end_us: float) -> None:
 
 
 def _limit(axes: Axes, result: Result, at: int, row: dict[str, Any]) -> None:
-    kernel = result.record.kernels[at]
+    kernel = [one for place, one in enumerate(result.record.kernels) if result.source.begun(place)][at]
     warps = row["blocks_per_sm"] * -(-row["threads_per_block"] // 32)
     start_us, end_us = kernel.start_fs / FS_PER_US, kernel.end_fs / FS_PER_US
     axes.hlines(warps, start_us, end_us, colors=TEXT, linestyles="dashed", linewidth=1.2)

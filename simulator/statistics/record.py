@@ -26,7 +26,7 @@ class KernelRecord:
     start_fs: int = 0
     """When its first block could be dispatched: the end of the launch gap."""
     end_fs: int = 0
-    """When its last block had drained."""
+    """When its last block had drained; of a kernel that a limit cut short, the stop."""
     launch_fs: int = 0
     """The gap before `start_fs`, since the kernel before it in its stream ended (or since the start)."""
     blocks_per_sm: int = 0
@@ -97,6 +97,7 @@ class RunRecord:
     sm_period_fs: int
     kernels: list[KernelRecord]
     end_fs: int = 0
+    """When the last kernel ended, or the stop where a limit came first."""
     sm_active_cycles: list[int] = field(default_factory=list)
     """Of each SM: cycles with at least one resident warp."""
     dram: list[int] = field(default_factory=lambda: [0] * len(DRAM_COUNTERS))

@@ -32,6 +32,16 @@ class Source:
         """A name for each launch that no other launch has."""
         return unique_labels(self.headers)
 
+    def begun(self, place: int) -> bool:
+        """Whether the run reached the kernel's first cycle: one that a limit kept from it took no time."""
+        kernel = self.record.kernels[place]
+        return not self.record.partial or kernel.end_fs > kernel.start_fs
+
+    def cut(self, place: int) -> bool:
+        """Whether a limit ended the run before all blocks of the kernel were done."""
+        done = count(self.record.kernels[place], "blocks")
+        return self.record.partial and done < self.headers[place].grid_blocks
+
     def edge(self, time_fs: int) -> int:
         """The number of the first SM clock edge at or after a time."""
         return -(-time_fs // self.record.sm_period_fs)

@@ -15,6 +15,7 @@ from simulator.statistics.phases import GLOBAL_LOAD, LOCAL_LOAD
 from simulator.statistics.record import LIMITERS, KernelRecord
 from simulator.statistics.source import FS_PER_US, SECTOR_BYTES, Source, count, ratio
 
+PARTIAL = "partial"
 COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("gpu", "", "card"),
     ("variant", "", "fusion strategy, or a name that the caller gave"),
@@ -54,6 +55,7 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("l2_throughput_pct", "%", "of the slices' peak"),
     ("l1_throughput_pct", "%", "of the data port that L1 and shared memory have in an SM"),
     ("issue_pct", "%", "of all issue slots"),
+    (PARTIAL, "", "True: a limit ended the run before the kernel was done"),
 )
 """(name, unit, sentence) of every column, in order."""
 

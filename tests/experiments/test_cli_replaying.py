@@ -118,6 +118,38 @@ def test_limits_mark_the_result_partial(capsys: pytest.CaptureFixture[str]) -> N
     assert document["identities"]["not_judged"] == ["v100-sxm2-16gb/as-given"]
 
 
+@pytest.mark.parametrize(("limit", "reached"), [("5000", 1), ("1000", 0)])
+def test_what_a_limit_cut_short_ends_at_the_limit(
+    limit: str, reached: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The gap before the first kernel takes 1,377 cycles of this clock, the kernel some 30,000."""
+    copy = "kernel:copy,megabytes=1"
+    out = tmp_path / "out"
+    code, printed, _ = answers(
+        ["replay", copy, copy, *SLICE, "--max-cycles", limit, "--out", str(out)], capsys
+    )
+    assert code == 0
+    assert ("copy (partial)" in printed) is bool(reached)
+    assert f"as-given never began {2 - reached} kernel" in printed
+    assert "nan" not in printed
+    summary = json.loads((out / "summary.json").read_text())
+    variant = summary["gpus"]["v100-sxm2-16gb"]["variants"]["as-given"]
+    assert (variant["partial"], variant["kernels"], variant["kernels_not_begun"]) == (
+        True,
+        reached,
+        2 - reached,
+    )
+    assert variant["cycles"] + variant["launch_cycles"] == int(limit)
+    (result,) = load_all(out)
+    assert len(result.kernels) == reached
+    for table in TABLES:
+        assert getattr(result, table)["partial"].all()
+    if reached:
+        (row,) = result.kernels.to_dict("records")
+        assert 0 < row["achieved_occupancy_pct"] <= row["theoretical_occupancy_pct"]
+        assert row["launch_cycles"] + row["cycles"] == int(limit)
+
+
 def test_plot_draws_each_kind_from_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "out"
     answers(["replay", COPY, *SLICE, "--out", str(folder)], capsys)

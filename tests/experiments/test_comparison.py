@@ -13,10 +13,10 @@ from simulator.statistics.result import Result
 STALLS = {"selected": 100_000, "long_scoreboard": 12_000_000, "barrier": 10_000}
 ZERO = dict.fromkeys(STATE_NAMES, 0)
 NONE = Totals(
-    variant="none", kernels=3, cycles=30_000, launch_cycles=6_000, time_us=36.0, kernel_time_us=30.0,
-    dram_bytes=8_000_000, dirty_bytes_left=0, l2_read_bytes=9_000_000, warp_instructions=1_000,
-    registers_per_thread=96, achieved_occupancy_pct=25.0, mean_access_latency_cycles=400.0,
-    stalls={**ZERO, **STALLS}, partial=False,
+    variant="none", kernels=3, kernels_not_begun=0, cycles=30_000, launch_cycles=6_000, time_us=36.0,
+    kernel_time_us=30.0, dram_bytes=8_000_000, dirty_bytes_left=0, l2_read_bytes=9_000_000,
+    warp_instructions=1_000, registers_per_thread=96, achieved_occupancy_pct=25.0,
+    mean_access_latency_cycles=400.0, stalls={**ZERO, **STALLS}, partial=False,
 )  # fmt: skip
 FUSED = replace(
     NONE, variant="vertical", kernels=1, launch_cycles=2_000, time_us=22.0, kernel_time_us=20.0,
@@ -29,7 +29,7 @@ def test_the_sentence_holds_time_launches_bytes_stall_and_registers() -> None:
     winner, reason = winner_of([NONE, FUSED])
     assert winner == "vertical"
     assert reason == (
-        "vertical takes 22.0 µs, none 36.0 µs (1.64×): 1 launches instead of 3, 10.0 µs less in kernels and "
+        "vertical takes 22.0 µs, none 36.0 µs (1.64×): 1 launch instead of 3, 10.0 µs less in kernels and "
         "4.0 µs less in launch gaps; DRAM traffic went from 8.00 to 4.00 MB; of the stalls long_scoreboard "
         "fell most, from 12 to 3 million warp-cycles; at most 128 registers a thread against 96, achieved "
         "occupancy 20 % against 25 %"

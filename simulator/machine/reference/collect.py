@@ -11,6 +11,7 @@ from __future__ import annotations
 import resource
 from typing import TYPE_CHECKING
 
+from simulator.machine.ending import end_at_stop
 from simulator.machine.launchable import limits_of
 from simulator.statistics.phases import STATES
 from simulator.statistics.record import IntervalRecord, KernelRecord, MeterRecord, RunRecord
@@ -61,6 +62,9 @@ def collect(machine: Machine, partial: bool) -> RunRecord:
                     record.dram[index] += getattr(pseudo_channel.counters, counter.name)
     for sm in machine.sms:
         record.requests.extend(sm.finished or ())
+    if partial:
+        ended = [kernel.done >= kernel.blocks for kernel in machine.launcher.kernels]
+        end_at_stop(record, ended, now_fs, machine.clockwork.next_fs, machine.options.max_cycles)
     return record
 
 
