@@ -12,8 +12,8 @@ from experiments.bench.ratios import ratios
 from experiments.bench.start import Start, measure_starts
 from hwmodels.errors import unknown
 
-QUICK_SECONDS = 12.0
-"""Limit of each replay with `--quick`: the reference engine gets through about half of its cases in it."""
+QUICK_SECONDS = 8.0
+"""Limit of each replay with `--quick`: the reference engine gets through about a third of its cases in it."""
 REPEATS = {"reference": 1, "compiled": 3}
 
 Report = Callable[[str, float | None], None]

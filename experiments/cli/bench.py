@@ -20,7 +20,7 @@ examples:
 
 Every case is replayed on a whole H100 in a process of its own, with all statistics. kips: thousand warp
 instructions a CPU-second; slowdown: wall seconds for a second of the card. Compare within one run: other work
-on the computer, and its clock, move figures by a factor of two. With --quick a replay ends after 12 s; its
+on the computer, and its clock, move figures by a factor of two. With --quick a replay ends after 8 s; its
 rates are then of the part that was done. Each row goes to the history file, with date, versions and computer.
 """
 
@@ -30,7 +30,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "bench", help="speed of the engines, memory, scaling", description=__doc__, epilog=EPILOG
     )
-    parser.add_argument("--quick", action="store_true", help="fewer cases, each cut after 12 seconds")
+    parser.add_argument("--quick", action="store_true", help="fewer cases, each cut after 8 seconds")
     parser.add_argument(
         "--case", action="append", default=[], metavar="NAME", help="only this case (repeatable)"
     )
