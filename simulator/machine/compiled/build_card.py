@@ -296,6 +296,7 @@ def _launcher(store: Store, gpu: Gpu) -> None:
     store.set(
         block_launch_fs=launch.block_launch_ns * FS_PER_NS,
         block_done_fs=launch.block_done_ns * FS_PER_NS,
+        largest_carveout=gpu.shared_memory.size_kib * 1024,
         step_millicycles=1_000_000 // launch.dispatch_blocks_per_kilocycle,
     )
 

@@ -257,7 +257,7 @@ def build_traces(
     store.put("operands", np.array(tables.operands or [(0, 0, 0)], np.int64))
     store.put("steps", np.array(tables.steps, np.int64))
     patterns = store.records("patterns", layout_sm.PATTERN, tables.pattern_count)
-    patterns["offsets"] = np.concatenate(tables.patterns)
+    patterns["offsets"][: tables.pattern_count] = np.concatenate(tables.patterns or [patterns["offsets"][:0]])
     recorded = tables.recorded
     for name, parts in (
         ("variants", recorded.variants), ("variant_statics", recorded.statics), ("variant_masks", recorded.masks),

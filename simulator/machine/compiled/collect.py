@@ -9,6 +9,9 @@ import resource
 from typing import TYPE_CHECKING, Any
 
 from simulator.machine.compiled.layout import STATE_BASE, WIDTH
+from simulator.machine.compiled.machine import next_fs
+from simulator.machine.compiled.watchdog import waits_for
+from simulator.machine.ending import end_at_stop
 from simulator.machine.launchable import limits_of
 from simulator.statistics.phases import ACCESS_CLASSES
 from simulator.statistics.record import IntervalRecord, KernelRecord, MeterRecord, RequestRecord, RunRecord
@@ -22,7 +25,7 @@ def collect(machine: Machine, partial: bool) -> RunRecord:
     """The record of a run whose books are closed."""
     tables = machine.store.tables
     kernels = [_kernel(machine, index) for index in range(len(machine.traces))]
-    return RunRecord(
+    record = RunRecord(
         engine="compiled",
         gpu_name=machine.gpu.name,
         gpu_digest=machine.gpu.digest(),
@@ -40,6 +43,11 @@ def collect(machine: Machine, partial: bool) -> RunRecord:
         partial=partial,
         peak_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     )
+    if partial:
+        progress, following = tables["kernel_states"], next_fs(machine.store.record)
+        ended = (progress["done"] >= progress["blocks"]).tolist()
+        end_at_stop(record, ended, machine.now_fs, following, machine.options.max_cycles)
+    return record
 
 
 def _kernel(machine: Machine, index: int) -> KernelRecord:
@@ -121,7 +129,3 @@ def _requests(machine: Machine) -> list[RequestRecord]:
         for one in log[order]
     ]
 
-
-def waits_for(machine: Machine) -> list[str]:
-    """Who waits for whom, over all components."""
-    return []

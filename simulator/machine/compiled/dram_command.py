@@ -35,9 +35,11 @@ D_TURNAROUNDS, D_BUSY = _PLACE["turnarounds"], _PLACE["busy_clocks"]
 @compiled
 def complete(m: Any, ch: int, token: int, done: int, first: int, column: int) -> None:
     """A burst is known: send what has been read on its way back, or note that a write has left its queue."""
+    state = channel(m.channels, ch)
     if token < 0:
-        channel(m.channels, ch).wrote = 1
+        state.wrote = 1
         return
+    state.read = 1
     one = fetch_at(m.fetches, token)
     one.first_fs = first * m.clock_fs
     one.column_fs = column * m.clock_fs

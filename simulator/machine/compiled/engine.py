@@ -12,9 +12,11 @@ from hwmodels.errors import ResultError
 from simulator.machine.compiled import layout_sm, machine
 from simulator.machine.compiled.build_card import build_card
 from simulator.machine.compiled.build_trace import build_traces
-from simulator.machine.compiled.collect import collect, waits_for
+from simulator.machine.compiled.collect import collect
 from simulator.machine.compiled.layout import WIDTH
+from simulator.machine.compiled.units import unit_addresses
 from simulator.machine.compiled.store import POOL_TABLES, Store
+from simulator.machine.compiled.watchdog import waits_for
 from simulator.machine.launchable import occupancy_of, progress_of
 from simulator.machine.options import Options
 from simulator.machine.order import NEVER
@@ -53,13 +55,14 @@ class Machine:
             finished_low=FIRST_LOG // 2,
             edge_room=FIRST_EDGES,
         )
+        store.set(**unit_addresses())
         store.records("finished", layout_sm.FINISHED, store.machine.finished_room)
         store.integers("snapshots", FIRST_EDGES * len(traces) * WIDTH)
         for resident in options.preload:
             first = resident.base_address // LINE_BYTES
             last = (resident.base_address + resident.bytes - 1) // LINE_BYTES
-            machine.preload(store.record, first, last)
-        machine.begin(store.record)
+            machine.preload(store.here, first, last)
+        machine.begin(store.here)
 
     @property
     def now_fs(self) -> int:
@@ -77,7 +80,7 @@ class Machine:
             raise ResultError(
                 "watchdog", "work is left and nothing is booked", "; ".join(waits_for(self)[:20])
             )
-        machine.close(self.store.record, self.now_fs)
+        machine.close(self.store.here, self.now_fs)
         record = collect(self, partial)
         record.wall_seconds = time.perf_counter() - started
         record.cpu_seconds = time.process_time() - started_cpu
@@ -85,28 +88,28 @@ class Machine:
 
     def _advance(self, limit_fs: int | None, started: float) -> bool:
         """Run until done; True if a limit came first."""
-        options, record = self.options, self.store.record
+        options, here = self.options, self.store.here
         step_fs = LOOK_UP_CYCLES * self.gpu.sm_period_fs
         while True:
-            following = machine.next_fs(record)
+            following = machine.next_fs(here)
             if following >= NEVER:
                 return False
             until = following + step_fs
             if limit_fs is not None and until >= limit_fs:
                 self._run(limit_fs)
-                return machine.next_fs(record) < NEVER
+                return machine.next_fs(here) < NEVER
             self._run(until)
             if options.progress is not None:
                 kernels = self.store.tables["kernel_states"]
                 share = int(kernels["done"].sum()) / int(kernels["blocks"].sum())
                 options.progress(share, self.now_fs // self.gpu.sm_period_fs)
             if options.max_seconds is not None and time.perf_counter() - started > options.max_seconds:
-                return machine.next_fs(record) < NEVER
+                return machine.next_fs(here) < NEVER
 
     def _run(self, until_fs: int) -> None:
         """Run to a time, with more room whenever the machine asks for it."""
         while True:
-            answer = machine.run(self.store.record, until_fs)
+            answer = machine.run(self.store.here, until_fs)
             if answer == machine.DONE:
                 return
             if answer == machine.EDGES:

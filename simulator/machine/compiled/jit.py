@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from llvmlite import ir
-from numba import config, from_dtype, njit, types
+from numba import cfunc, config, from_dtype, njit, types
 from numba.extending import intrinsic, register_jitable
 
 import hwmodels.cache
@@ -29,12 +29,15 @@ import hwmodels.shared_memory
 import hwmodels.slice_hash
 import hwmodels.write_coverage  # noqa: F401 - a rule is in the list once its file has been imported
 from hwmodels.rule import listed_rules
+from simulator.machine.compiled import cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS = {"cache": True, "error_model": "numpy", "_nrt": False}
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 WITHOUT_COMPILER = bool(config.DISABLE_JIT)
+CACHE = cache.folder()
+config.CACHE_DIR = str(CACHE)
 
 tables: dict[int, Any] = {}
 """Without compiler: address of a table → the table. The address stands for it in every other record."""
@@ -53,6 +56,32 @@ def inlined(function: Function) -> Function:
 def entry(function: Function) -> Function:
     """A function that Python calls."""
     return cast(Function, njit(**OPTIONS)(function))
+
+
+def unit(function: Callable[[int, int, int], int]) -> int:
+    """The address of a unit of the engine, a function (address of the machine's record, two integers) → integer.
+
+    Units are compiled each by itself and meet at run time: what is compiled together is optimised together, again
+    at each level of calls, which would take minutes for the whole engine.
+    """
+    if WITHOUT_COMPILER:
+        units.append(function)
+        return len(units) - 1
+    signature = types.int64(types.int64, types.int64, types.int64)
+    return int(cfunc(signature, **OPTIONS)(function).address)
+
+
+units: list[Callable[[int, int, int], int]] = []
+"""Without compiler: the units; an index stands for an address."""
+
+
+def _invoke(typing_context: Any, address: Any, here: Any, a: Any, b: Any) -> Any:  # noqa: ARG001
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        whole = ir.IntType(64)
+        kind = ir.FunctionType(whole, [whole, whole, whole])
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+
+    return types.int64(types.int64, types.int64, types.int64, types.int64), generate
 
 
 def share_rules() -> None:
@@ -120,6 +149,8 @@ load: Callable[[int, int], int]
 """Integer `index` of the table at an address."""
 store: Callable[[int, int, int], None]
 """Set integer `index` of the table at an address."""
+invoke: Callable[[int, int, int, int], int]
+"""Call the unit at an address with the machine's own address and two integers."""
 bit_count: Callable[[int], int]
 """Bits that are set in a non-negative integer."""
 sequence: Callable[[int, int], Any]
@@ -140,8 +171,12 @@ if WITHOUT_COMPILER:
         return _Sequence(address)
 
     bit_count = _ones
+
+    def invoke(address: int, here: int, a: int, b: int) -> int:
+        return units[address](here, a, b)
 else:
     load = intrinsic(_load)
+    invoke = intrinsic(_invoke)
     store = intrinsic(_store)
     bit_count = intrinsic(_count_ones)
     sequence = accessor(VIEW)

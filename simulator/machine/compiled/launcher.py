@@ -149,7 +149,12 @@ def _mark_blocked(m: Any, kernel: Any, cycle: int) -> None:
     for sm in range(1, m.sms):
         if book_at(m.books, sm).resident < book_at(m.books, best).resident:
             best = sm
-    lacking = _lacks(m, kernel, book_at(m.books, best))
+    book = book_at(m.books, best)
+    lacking = _lacks(m, kernel, book)
+    fits = book.carveout - book.shared + kernel.shared <= m.largest_carveout
+    if fits and lacking >> SHARED & 1 and lacking != 1 << SHARED:
+        # A larger carve-out would hold the block; this one was chosen because something else does not.
+        lacking &= ~(1 << SHARED)
     kernel.blocked = lacking if lacking else 1 << WARPS
     kernel.blocked_since = cycle
 

@@ -7,6 +7,7 @@ DRAM commands are memory clocks and have the names of `dram_distances.py`.
 
 from __future__ import annotations
 
+from simulator.machine.compiled.jit import accessor
 from simulator.machine.compiled.layout import PHASE_COUNT, plain
 from simulator.machine.compiled.layout_memory import MOST_BANKS
 from simulator.machine.compiled.layout_sm import LANES, MOST_BLOCK_WARPS, MOST_SUB_CORES
@@ -100,11 +101,12 @@ TABLES = """
     segment_table    (field, low bit, width, shift) of the address map
 """
 NUMBERS = """
+    here unit_launcher unit_sm unit_crossbar unit_partition unit_lsu unit_sub_core unit_memory
     kernels sms slices sub_cores sub_slots warp_slots streams registers operator_words crossbar first_partition
     q_slice q_reply q_front meter_crossbar meter_slice component_count channel_count pool_count
     sm_period_fs l2_period_fs clock_fs window_fs interval_fs keep_requests finished_room finished_low edge_room
     sm_to_crossbar_fs crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs crossing_in_fs crossing_out_fs
-    crossing_cycles block_launch_fs block_done_fs launch_gap_fs host_fs step_millicycles
+    crossing_cycles block_launch_fs block_done_fs launch_gap_fs host_fs largest_carveout step_millicycles
     scheduler lg_depth mio_depth hand_over writeback_latency branch_latency fence_latency exit_latency
     warp_setup_tenths barrier_arrival barrier_release
     l0_buffers l0_buffer_lines l1_buffer_lines l1_buffer_first l0_latency l1_instruction_latency
@@ -145,3 +147,5 @@ ARRAYS = f"""
     chosen:{MOST_BLOCK_WARPS} sub-core of each warp
 """
 MACHINE = plain("\n".join((*ARRAYS.strip().splitlines(), *NUMBERS.split(), *MOVING.split(), *TABLES.strip().splitlines())))
+
+machine_at = accessor(MACHINE)

@@ -78,8 +78,10 @@ CHANNEL = plain("""
     last_column_ck  clock of the last column command
     last_row_ck     clock of the last row command
     waiting         requests in front of its queues
+    retry           whether some of these may join them
     due             clock of the next tick
-    wrote           whether a write has left its queue since the owner last looked
+    read            whether a read has been served since the owner last looked
+    wrote           whether a write has
 """)
 PSEUDO = plain(f"""
     next_act         first legal clock of an activate

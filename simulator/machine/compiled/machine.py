@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled import crossbar, launcher, partition, sm
-from simulator.machine.compiled.jit import compiled, entry, load, store
+from simulator.machine.compiled import launcher, partition, sm
+from simulator.machine.compiled.dram_refresh import start
+from simulator.machine.compiled.jit import compiled, entry, invoke, load, store
 from simulator.machine.compiled.layout import WIDTH, component, pool
+from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.order import NEVER
 
 DONE, GROW, EDGES = 0, -1, -2
@@ -23,13 +25,13 @@ another edge.
 @compiled
 def _tick(m: Any, ident: int, now_fs: int) -> None:
     if ident == 0:
-        launcher.tick(m, ident, now_fs)
+        invoke(m.unit_launcher, m.here, ident, now_fs)
     elif ident < m.crossbar:
-        sm.tick(m, ident, now_fs)
+        invoke(m.unit_sm, m.here, ident, now_fs)
     elif ident == m.crossbar:
-        crossbar.tick(m, ident, now_fs)
+        invoke(m.unit_crossbar, m.here, ident, now_fs)
     else:
-        partition.tick(m, ident, now_fs)
+        invoke(m.unit_partition, m.here, ident, now_fs)
 
 
 @compiled
@@ -67,15 +69,15 @@ def _next(m: Any) -> int:
 
 
 @entry
-def next_fs(machine: Any) -> int:
+def next_fs(here: int) -> int:
     """The time of the next tick of any component; NEVER when nothing is booked."""
-    return _next(machine[0])
+    return _next(machine_at(here, 0))
 
 
 @entry
-def run(machine: Any, until_fs: int) -> int:
+def run(here: int, until_fs: int) -> int:
     """Do all that is due before `until_fs` and nothing after."""
-    m = machine[0]
+    m = machine_at(here, 0)
     while True:
         now_fs = _next(m)
         if now_fs >= until_fs:
@@ -97,9 +99,9 @@ def run(machine: Any, until_fs: int) -> int:
 
 
 @entry
-def close(machine: Any, now_fs: int) -> None:
+def close(here: int, now_fs: int) -> None:
     """The run is over: account what lasts until now, and what stays dirty."""
-    m = machine[0]
+    m = machine_at(here, 0)
     _settle(m, now_fs)
     for number in range(m.sms):
         sm.close(m, number, now_fs // m.sm_period_fs)
@@ -108,16 +110,16 @@ def close(machine: Any, now_fs: int) -> None:
 
 
 @entry
-def preload(machine: Any, first_line: int, last_line: int) -> None:
+def preload(here: int, first_line: int, last_line: int) -> None:
     """Put lines into L2 at their homes, as of time 0 without traffic."""
-    partition.preload(machine[0], first_line, last_line)
+    partition.preload(machine_at(here, 0), first_line, last_line)
 
 
 @entry
-def begin(machine: Any) -> None:
+def begin(here: int) -> None:
     """Before time 0: the first refreshes, and the first kernel of each stream."""
-    m = machine[0]
+    m = machine_at(here, 0)
     for ch in range(m.channel_count):
-        partition.start(m, ch)
+        start(m, ch)
     for stream in range(m.streams):
         launcher.schedule(m, load(m.stream_current, stream), 0, 0, -m.host_fs)

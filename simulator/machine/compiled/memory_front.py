@@ -171,16 +171,6 @@ def _push(m: Any, ch: int, ck: int) -> None:
 
 
 @compiled
-def _can_push(m: Any, ch: int) -> int:
-    """Whether something in front of a channel may join its queues at the next clock."""
-    for lane in range(m.lanes):
-        where = ch * m.lanes + lane
-        if _write_may_go(m, where) or _read_may_go(m, where):
-            return 1
-    return 0
-
-
-@compiled
 def tick(m: Any, part: int, ck: int) -> int:
     """One memory clock; whether a write has got a place, so that evictions may go on."""
     own = partition(m.partitions, part)
@@ -193,20 +183,25 @@ def tick(m: Any, part: int, ck: int) -> int:
         append(m, m.q_front + 2 * where + (WRITE if one.what < 0 else READ), entry)
         state = channel(m.channels, where // m.lanes)
         state.waiting += 1
+        state.retry = 1
         state.due = ck
     freed = 0
     following = FAR
     for ch in range(part * m.part_channels, (part + 1) * m.part_channels):
         state = channel(m.channels, ch)
         if state.due <= ck:
-            if state.waiting:
+            if state.retry:
+                state.retry = 0
                 _push(m, ch, ck)
             tick_channel(m, ch, ck)
-            freed |= state.wrote
-            state.wrote = 0
             state.due = next_ck(m, ch, ck)
-            if state.waiting and _can_push(m, ch):
+            if (state.read or state.wrote) and state.waiting:
+                # A command has freed a place: fill it at the next clock.
+                state.retry = 1
                 state.due = ck + 1
+            freed |= state.wrote
+            state.read = 0
+            state.wrote = 0
         following = min(following, state.due)
     if own.on_way >= 0:
         following = min(following, (node(m.nodes, own.on_way).key + m.clock_fs - 1) // m.clock_fs)

@@ -11,15 +11,13 @@ from simulator.machine.compiled.counts import count
 from hwmodels.slice_hash import home_of
 from simulator.machine.compiled import l2_tags
 from simulator.machine.compiled.dram import advance
-from simulator.machine.compiled.dram_refresh import start
-from simulator.machine.compiled.jit import bit_count, compiled
+from simulator.machine.compiled.jit import bit_count, compiled, invoke
 from simulator.machine.compiled.l2 import arrive, arrive_crossing, credit, invalidate, step
 from simulator.machine.compiled.l2_misses import NO_ANSWER, answered
 from simulator.machine.compiled.l2_misses import arrive as arrive_sector
 from simulator.machine.compiled.l2_misses import wake
 from simulator.machine.compiled.layout import P_FETCHES, P_NODES, node
 from simulator.machine.compiled.layout_memory import fetch_at, l2_line, partition, slice_at
-from simulator.machine.compiled.memory_front import tick as tick_memory
 from simulator.machine.compiled.order import arrived, give, popped, settle_next
 from simulator.machine.messages import LINK_INVALIDATE, LINK_REPLY, LINK_REQUEST, REPLY_CREDIT, REQUEST
 from simulator.machine.order import NEVER
@@ -79,7 +77,7 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     if now_fs % period == 0:
         _tick_l2(m, part, now_fs // period, now_fs)
     first = part * m.part_slices
-    if own.due_fs <= now_fs and tick_memory(m, part, now_fs // m.clock_fs):
+    if own.due_fs <= now_fs and invoke(m.unit_memory, m.here, part, now_fs // m.clock_fs):
         for slice_id in range(first, first + m.part_slices):
             wake(m, slice_id, now_fs // period + 1)
     cycle = NEVER

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled import l1, lsu, sub_core
+from simulator.machine.compiled import l1
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.cursor import start
 from simulator.machine.compiled.issue import fetch_line, forget_groups, returned
-from simulator.machine.compiled.jit import compiled, inlined, load, store
+from simulator.machine.compiled.jit import compiled, inlined, invoke, load, store
 from simulator.machine.compiled.l1_finish import fence_if_done
 from simulator.machine.compiled.l1_tags import drop_all, prepare
 from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, PHASE_COUNT, node
@@ -25,6 +25,7 @@ from simulator.machine.compiled.layout_sm import (
     warp_at,
 )
 from simulator.machine.compiled.layout_sm import sub_core as sub_core_at
+from simulator.machine.compiled.lsu import next_cycle
 from simulator.machine.compiled.order import arrived, give, popped, send, settle_next
 from simulator.machine.compiled.sm_events import (
     BLOCK_END,
@@ -277,15 +278,15 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
         give(m, P_NODES, entry)
         _happen(m, sm, kind, item, age, cycle)
     if own.waiting or own.stalled >= 0:
-        lsu.step(m, sm, cycle)
+        invoke(m.unit_lsu, m.here, sm, cycle)
     busy = 0
     for sub in range(sm * m.sub_cores, (sm + 1) * m.sub_cores):
         if sub_core_at(m.sub_core_states, sub).candidates:
-            sub_core.step(m, sub, cycle)
+            invoke(m.unit_sub_core, m.here, sub, cycle)
             busy |= sub_core_at(m.sub_core_states, sub).candidates
     following = cycle + 1
     if not busy:
-        following = lsu.next_cycle(m, sm, cycle)
+        following = next_cycle(m, sm, cycle)
         if own.events >= 0:
             following = min(following, node(m.nodes, own.events).key)
     settle_next(m, ident, following * m.sm_period_fs if following < NEVER else NEVER)

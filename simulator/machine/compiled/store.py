@@ -32,6 +32,8 @@ class Store:
 
     def __init__(self) -> None:
         self.record = np.zeros(1, MACHINE).view(np.recarray)
+        self.here = address_of(self.record)
+        self.record["here"] = self.here
         self.tables: dict[str, Any] = {}
         self.records("pools", layout.POOL, len(POOL_TABLES))
         self.set(pool_count=len(POOL_TABLES))

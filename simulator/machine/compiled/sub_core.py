@@ -122,20 +122,27 @@ def step(m: Any, sub: int, cycle: int) -> None:
     own = sub_core(m.sub_core_states, sub)
     first = sub * m.sub_slots
     eligible = 0
+    soon = 0
     for place in range(own.candidates):
         index = load(m.candidates, first + place)
         state, wake = _judge(m, own, sub, index, cycle)
         if state == ELIGIBLE:
+            # Those who may issue stand before those who only stay on the list.
+            store(m.candidates, first + eligible + soon, load(m.candidates, first + eligible))
             store(m.candidates, first + eligible, index)
             eligible += 1
             continue
         warp = warp_at(m.warps, index)
-        warp.listed = 0
         if warp.state != state:
             change_state(m, warp, state, cycle)
+        if wake == cycle + 1:
+            store(m.candidates, first + eligible + soon, index)
+            soon += 1
+            continue
+        warp.listed = 0
         if wake != UNKNOWN:
             book_warp(m, wake, WAKE, index)
-    own.candidates = eligible
+    own.candidates = eligible + soon
     if not eligible:
         return
     chosen = 0 if eligible == 1 else _pick(m, own, first, eligible)
@@ -149,6 +156,5 @@ def step(m: Any, sub: int, cycle: int) -> None:
     own.last_slot = warp.slot
     if not issue(m, own, index, cycle):
         warp.listed = 0
-        for place in range(chosen, eligible - 1):
-            store(m.candidates, first + place, load(m.candidates, first + place + 1))
         own.candidates -= 1
+        store(m.candidates, first + chosen, load(m.candidates, first + own.candidates))
