@@ -19,6 +19,7 @@ from simulator.workload.builders.depthwise import depthwise_kernel
 from simulator.workload.builders.elementwise import elementwise_kernel
 from simulator.workload.builders.opaque import opaque_kernel
 from simulator.workload.element_operators import refused
+from simulator.workload.epilogue_operators import stage_of
 from simulator.workload.families import family_of
 from simulator.workload.graph import Graph, Operator
 from simulator.workload.groups import Group
@@ -159,7 +160,10 @@ class KernelMaker:
         for operator in operators:
             result = next(output for output in operator.outputs if output)
             source = self.place(value)
-            if operator.kind in ADDITIONS:
+            carried = stage_of(self, operator, value, result)
+            if carried is not None:
+                found.append(carried)
+            elif operator.kind in ADDITIONS:
                 found += self.additions(operator, value, result)
             elif operator.kind == "Relu":
                 found.append(Stage("relu", operator.name, source, self.place(result)))

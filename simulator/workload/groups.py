@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from hwmodels.errors import unknown
 from simulator.workload.element_groups import region_from
 from simulator.workload.element_operators import refused
+from simulator.workload.epilogue_operators import carries
 from simulator.workload.graph import Graph, Operator
 from simulator.workload.layout import Layout
 from simulator.workload.legality import chained_input, convolution_of
@@ -63,7 +64,8 @@ def chain_from(
     """The longest chain that the rule allows behind `first`."""
     members = [first]
     product = first.kind in KINDS and product_of(graph, first, layout)[0] is not None
-    if not product and convolution_of(graph, first)[0] is None and chained_input(graph, first) is None:
+    heavy = product or convolution_of(graph, first)[0] is not None
+    if not heavy and chained_input(graph, first) is None:
         return Group((first,), f"{first.kind} carries no chain")
     while True:
         value = next(output for output in members[-1].outputs if output)
@@ -73,7 +75,8 @@ def chain_from(
         if len(readers) != 1:
             return Group(tuple(members), f"{value} has {len(readers)} readers")
         following = readers[0]
-        if chained_input(graph, following, value) != value:
+        behind = heavy and carries(graph, following, value, layout(value))
+        if not behind and chained_input(graph, following, value) != value:
             return Group(tuple(members), f"{following.kind} is not element-wise in {value}")
         missing = [name for name in following.inputs if name != value and name not in written]
         if missing:

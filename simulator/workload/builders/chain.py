@@ -16,8 +16,9 @@ from simulator.workload.ir import Part
 class Stage:
     """One element-wise operator of a chain.
 
-    `kind` is `affine` (scale and shift by channel; bias has no scale), `relu`, or `add` (a second operand of
-    the same layout; the same tensor twice has `other` None).
+    `kind` is `affine` (scale and shift by channel; bias has no scale), `relu`, `add` (a second operand of the
+    same layout; the same tensor twice has `other` None), or `function` (an element function by name, with its
+    numbers).
     """
 
     kind: str
@@ -27,6 +28,8 @@ class Stage:
     scale: TensorInfo | None = None
     shift: TensorInfo | None = None
     other: TensorInfo | None = None
+    function: str = ""
+    numbers: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,12 @@ kernels do; an intermediate of a fused chain is therefore more precise than one 
 from hwmodels.errors import InputError
 from hwmodels.operations import Operation
 from simulator.workload.builders.chain import Parameters, Stage
+from simulator.workload.builders.element_functions import ELEMENT_FUNCTIONS
+from simulator.workload.builders.floats import Floats
 from simulator.workload.emit import Emitter
 from simulator.workload.ir import Effect, Part
+
+READS_AGAIN = frozenset({"logarithm", "reciprocal", "root"})
 
 
 def apply(
@@ -93,6 +97,9 @@ def step(
     cell, source = value
     with emitter.working_for(stage.operator):
         made = emitter.tensor(stage.result)
+        if stage.kind == "function":
+            function_step(emitter, stage, cell, source)
+            return
         if stage.kind == "relu":
             numbers: tuple[float, ...] = (0.0,)
             operation, effect = Operation.ALU, Effect.FLOAT_MAXIMUM
@@ -111,6 +118,16 @@ def step(
             dst_tensor=made,
             src_tensors=(source, *(tensor for _, tensor in operands)),
         )
+
+
+def function_step(emitter: Emitter, stage: Stage, cell: Part, source: int) -> None:
+    """An element function in place; one that reads its operand again after its first result gets a copy."""
+    floats, operand = Floats(emitter), cell
+    if stage.function in READS_AGAIN:
+        operand = emitter.fresh(1, "operand")
+        emitter.op(Operation.MOVE, Effect.COPY, (operand,), (cell,))
+    floats.sources[operand] = source
+    ELEMENT_FUNCTIONS[stage.function].emit(floats, [operand], stage.numbers, cell)
 
 
 def affine_step(
