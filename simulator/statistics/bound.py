@@ -2,7 +2,8 @@
 
 Every figure is a percentage of a peak over the kernel's own cycles, launch gap left out. Nothing above 60 %
 means that no resource is short and the kernel waits for latency (the threshold is the one that the
-profiler's guidance uses). Kernels of other streams that run beside it are not in its figures.
+profiler's guidance uses). Kernels of other streams that run beside it are not in its figures, except for
+DRAM's writes, which are all those that happen while the kernel runs (`bus.py` says how they are known).
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ SECTOR_BYTES = 32
 FS_PER_SECOND = 10**15
 
 
-def utilisation_pct(kernel: KernelRecord, card: CardFacts) -> dict[str, float]:
-    """Percentage of its peak for each resource: each level of the memory, issue slots, and each pipeline."""
+def utilisation_pct(kernel: KernelRecord, card: CardFacts, written_sectors: float) -> dict[str, float]:
+    """Percentage of its peak for each resource: each level of the memory, issue slots, and each pipeline.
+
+    `written_sectors` are those that DRAM wrote during the kernel.
+    """
     span_fs = kernel.end_fs - kernel.start_fs
     if span_fs <= 0:
         return {}
@@ -28,7 +32,7 @@ def utilisation_pct(kernel: KernelRecord, card: CardFacts) -> dict[str, float]:
         return sum(kernel.counts[INDEX[name]] for name in names)
 
     sm_cycles = span_fs / card.sm_period_fs * card.sm_count
-    busy = _memory(count, span_fs, card)
+    busy = _memory(count, span_fs, card, written_sectors)
     busy["l1"] = 100 * count("l1_data_passes") / sm_cycles
     busy["shared"] = 100 * count("shared_passes") / sm_cycles
     busy["issue"] = 100 * count("warp_instructions") / (sm_cycles * card.sub_cores)
@@ -45,9 +49,11 @@ def bound_of(busy: dict[str, float]) -> str:
     return name if busy[name] >= LATENCY_THRESHOLD_PCT else "latency"
 
 
-def _memory(count: Callable[..., int], span_fs: int, card: CardFacts) -> dict[str, float]:
+def _memory(
+    count: Callable[..., int], span_fs: int, card: CardFacts, written_sectors: float
+) -> dict[str, float]:
     l2_cycles = span_fs / card.l2_period_fs
-    dram_bytes = SECTOR_BYTES * count("dram_read_sectors", "dram_write_sectors")
+    dram_bytes = SECTOR_BYTES * (count("dram_read_sectors") + written_sectors)
     # A slice's port is as wide each way: the busier way counts. Fills and write-backs have their own path.
     read = SECTOR_BYTES * count("l2_read_sectors")
     written = count("l2_write_bytes")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.statistics.bound import bound_of, utilisation_pct
+from simulator.statistics.bus import sectors_written_during
 from simulator.statistics.phases import GLOBAL_LOAD, LOCAL_LOAD
 from simulator.statistics.record import LIMITERS, KernelRecord
 from simulator.statistics.source import FS_PER_US, SECTOR_BYTES, Source, count, ratio
@@ -41,9 +42,17 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("warp_instructions", "instructions", "warp instructions issued"),
     ("ipc", "instructions a cycle", "warp instructions of an SM in a cycle"),
     ("dram_read_bytes", "bytes", "read from DRAM"),
-    ("dram_write_bytes", "bytes", "written to DRAM while the run lasted"),
+    (
+        "dram_write_bytes",
+        "bytes",
+        "of the lines that the kernel dirtied, written to DRAM while the run lasted",
+    ),
     ("dirty_bytes_left", "bytes", "dirty in caches at the end of the run, not written yet"),
-    ("dram_throughput_pct", "%", "of the peak bandwidth, reads and writes"),
+    (
+        "dram_throughput_pct",
+        "%",
+        "of the peak bandwidth over its duration: its reads, and what DRAM wrote meanwhile by the intervals",
+    ),
     ("l2_read_bytes", "bytes", "read by SMs at L2"),
     ("l2_hit_pct", "%", "of the sectors read at L2"),
     ("l1_hit_pct", "%", "of the sectors that loads asked of L1"),
@@ -62,11 +71,15 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
 
 def kernel_rows(source: Source) -> list[dict[str, Any]]:
     """One row a launch, in the order of the traces."""
-    return [_row(source, place, kernel) for place, kernel in enumerate(source.record.kernels)]
+    written = sectors_written_during(source.record)
+    return [
+        _row(source, place, kernel, utilisation_pct(kernel, source.card, written[place]))
+        for place, kernel in enumerate(source.record.kernels)
+    ]
 
 
-def _row(source: Source, place: int, kernel: KernelRecord) -> dict[str, Any]:
-    header, busy = source.headers[place], utilisation_pct(kernel, source.card)
+def _row(source: Source, place: int, kernel: KernelRecord, busy: dict[str, float]) -> dict[str, Any]:
+    header = source.headers[place]
     return {
         "gpu": source.record.gpu_name,
         "variant": source.variant,
