@@ -149,7 +149,7 @@ def test_a_wrong_override_is_one_line_with_the_nearest(overrides: dict[str, obje
         ({"shared_memory.size_kib": 192}, "a carve-out of 192 KiB leaves no L1 of 192; at most 191"),
         ({"l1.unusable_kib": 192}, "leaves no L1 of 192 KiB; at most 191"),
         ({"l1.tag_banks": 3}, "3 is not a power of two; 2 or 4"),
-        ({"dram.drain_low": 192}, r"not below drain_high \(192\); at most 191"),
+        ({"dram.drain_low": 192}, r"not below drain_high \(64\); at most 63"),
         ({"dram.drain_high": 257}, r"above write_queue_depth \(256\).*; at most 256"),
         ({"dram.rows": 1000}, "1000 is not a power of two.*; 512 or 1024"),
         ({"dram.width_bits": 48}, "a burst of HBM2 on 48 pins is not one sector of 32 bytes; 64 pins"),
