@@ -17,6 +17,7 @@ from simulator.workload import (
     indexed_operators,
     movement,
     row_operators,
+    training_operators,
 )
 from simulator.workload.graph import Graph, Operator
 from simulator.workload.ir import Kernel
@@ -45,6 +46,7 @@ FAMILIES: tuple[Family, ...] = (
         element_kernels.kernels,
     ),
     Family("rows", row_operators.KINDS, row_operators.refused, row_operators.kernels),
+    Family("training", training_operators.KINDS, training_operators.refused, training_operators.kernels),
     Family("data movement", movement.KINDS, movement.refused, movement.kernels),
     Family("images", image_operators.KINDS, image_operators.refused, image_operators.kernels),
     Family("attention", attention_operators.KINDS, attention_operators.refused, attention_operators.kernels),

@@ -5,10 +5,13 @@ Softmax takes one axis, as operator set 13 and later say; before, it took all ax
 which is the same for the last axis. A reduction with few long rows is shared by many blocks.
 """
 
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
 from simulator.workload.builders.axes import right_aligned
+from simulator.workload.builders.column_results import Vector, column_result
+from simulator.workload.builders.columns import Columns, column_kernel, segments_for
 from simulator.workload.builders.normalisation import Normalisation, normalisation_kernel
 from simulator.workload.builders.reduction import Reduction, reduction_kernel, shared_reduction
 from simulator.workload.builders.row_tracks import RowSpace, Strip, row_space
@@ -112,6 +115,8 @@ def reduction(maker: "KernelMaker", operator: Operator, name: str, space: RowSpa
     rows, length = prod(space.kept), prod(space.along)
     numbers = (1 / length, 0.0) if after == "scale" else ()
     what = Reduction(before, combine, after, numbers)
+    if down_columns(space):
+        return column_reduction(maker, operator, name, space, what)
     segments = min(-(-length // SEGMENT), BLOCKS_A_PROCESSOR * maker.target.sm_count // rows)
     if length < LONG_ROW or segments < 2:
         return [reduction_kernel(name, operator.name, space, what)]
@@ -119,6 +124,35 @@ def reduction(maker: "KernelMaker", operator: Operator, name: str, space: RowSpa
         f"{operator.outputs[0]}.partial", Layout((rows * segments,), "float32", "flat"), "intermediate"
     )
     return shared_reduction(name, operator.name, space, what, segments, partial)
+
+
+def down_columns(space: RowSpace) -> bool:
+    """Whether rows are the columns of one gapless block of memory."""
+    source, result = space.tracks
+    return (
+        len(space.kept) == len(space.along) == 1
+        and source.kept == result.kept == (1,)
+        and space.kept[0] > 1
+        and source.along == space.kept
+    )
+
+
+def column_reduction(
+    maker: "KernelMaker", operator: Operator, name: str, space: RowSpace, what: Reduction
+) -> list[Kernel]:
+    """Two kernels: partial results of blocks, and their combination."""
+    source, result = space.tracks
+    rows, columns = space.along[0], space.kept[0]
+    shape = Columns(source.info, source.dtype, rows, columns, segments_for(rows, maker.target.sm_count))
+    layout = Layout((shape.segments * columns,), "float32", "flat")
+    partial = maker.placement.place(f"{operator.outputs[0]}.partial", layout, "intermediate")
+    combined = replace(what, before="identity")
+    return [
+        column_kernel(f"{name}.part", operator.name, shape, (what,), partial),
+        column_result(
+            f"{name}.whole", operator.name, shape, combined, partial, Vector(result.info, result.dtype)
+        ),
+    ]
 
 
 def normalisation(
