@@ -1,9 +1,9 @@
 """Finds the first SM cycle after which two engines disagree about one replay.
 
-Both replay the traces whole; where their records differ, replays that stop ever closer to the first visible
-difference halve the span until one cycle is left, and what both engines hold after that cycle is the answer.
-A difference that heals completely before a halving looks for it can be passed over; the sums over time in a
-record (waits, states, phases) make that rare. Nothing of the hardware is modelled here.
+Both replay the traces whole; where their records differ, replays with ever shorter intervals that stop ever
+earlier close in on the first difference until one cycle is left, and what both engines hold after that cycle
+is the answer. A difference in queues alone that heals for longer than the last steps look back (a request
+that is late where it would have waited anyway) is passed over. Nothing of the hardware is modelled here.
 """
 
 from __future__ import annotations
@@ -11,14 +11,21 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from hwmodels import Gpu
 from hwmodels.errors import ResultError, unknown
 from simulator.machine.options import Options
 from simulator.machine.record_difference import Difference, differences, first_request, only_in
 from simulator.machine.replay import ENGINES
-from simulator.statistics.record import RequestRecord, RunRecord
+from simulator.statistics.record import KernelRecord, RequestRecord, RunRecord
 from simulator.trace.schema import KernelTrace
+
+MOST_SNAPSHOTS, FEWEST_EDGES = 60_000, 16
+"""How many snapshots of a component's counters of a kernel a replay with short intervals may take."""
+
+LOOK_BACK = 16
+"""A difference that was there before is looked for at so many stops before one that seems to be the first."""
 
 Report = Callable[[str], None]
 """Called with a few words before each replay."""
@@ -77,13 +84,13 @@ def compare_engines(
             raise unknown("diverge", "engine", name, ENGINES)
     wanted = replace(options or Options(), keep_requests=True)
 
-    def both(limit: int | None) -> tuple[Ending, Ending]:
+    def both(chosen: Options) -> tuple[Ending, Ending]:
         if report is not None:
+            limit = chosen.max_cycles
             report("the whole replay" if limit is None else f"to SM cycle {limit:,}")
-        chosen = replace(wanted, max_cycles=limit)
         return _end(engines[0], traces, gpu, chosen), _end(engines[1], traces, gpu, chosen)
 
-    whole = both(wanted.max_cycles)
+    whole = both(wanted)
     records = [one.record for one in whole if one.record is not None]
     period = gpu.sm_period_fs
     end_fs = max((_last_fs(record) for record in records), default=0)
@@ -94,10 +101,10 @@ def compare_engines(
         sum(kernel.counts[0] for record in records[:1] for kernel in record.kernels),
         sum(len(record.requests) for record in records[:1]),
     )
-    if not whole[0].differs_from(whole[1]):
+    if not _differ(whole):
         return compared
-    limit = _first_limit(both, whole, gpu, wanted.max_cycles)
-    ends = whole if limit is None else both(limit)
+    limit = _first_limit(both, whole, gpu, wanted)
+    ends = whole if limit is None else both(replace(wanted, max_cycles=limit))
     return replace(compared, divergence=_divergence(ends, whole, limit or compared.cycles, period))
 
 
@@ -114,31 +121,73 @@ def _last_fs(record: RunRecord) -> int:
 
 
 def _first_limit(
-    both: Callable[[int | None], tuple[Ending, Ending]],
+    both: Callable[[Options], tuple[Ending, Ending]],
     whole: tuple[Ending, Ending],
     gpu: Gpu,
-    max_cycles: int | None,
+    options: Options,
 ) -> int | None:
     """The smallest `max_cycles` at which the records differ; None if only whole replays do."""
-    limit = max_cycles
+    limit = options.max_cycles
     for candidate in _hints(whole, gpu.sm_period_fs):
         if limit is not None and candidate >= limit:
             continue
-        ours, theirs = both(candidate)
-        if ours.differs_from(theirs):
+        if _differ(both(replace(options, max_cycles=candidate))):
             limit = candidate
             break
     if limit is None:
         return None
+
+    def differ_at(stop: int) -> bool:
+        return stop > 0 and _differ(both(replace(options, max_cycles=stop)))
+
+    while True:
+        # Short intervals see an event that moved by a cycle even where all sums are soon equal again.
+        edge = _first_edge(both, gpu, replace(options, max_cycles=limit), len(_kernels(whole)))
+        if edge is not None and edge < limit and differ_at(edge):
+            limit = edge
+            continue
+        limit = _halved(differ_at, limit)
+        earlier = [stop for stop in range(limit - 2, limit - 2 - LOOK_BACK, -1) if differ_at(stop)]
+        if not earlier:
+            return limit
+        limit = earlier[-1]
+
+
+def _halved(differ_at: Callable[[int], bool], limit: int) -> int:
+    """A stop that leaves a difference, and none a cycle before."""
     equal = 0
     while limit - equal > 1:
         middle = (equal + limit) // 2
-        ours, theirs = both(middle)
-        if ours.differs_from(theirs):
+        if differ_at(middle):
             limit = middle
         else:
             equal = middle
     return limit
+
+
+def _first_edge(
+    both: Callable[[Options], tuple[Ending, Ending]], gpu: Gpu, options: Options, kernels: int
+) -> int | None:
+    """The end, in SM cycles, of the first interval before the stop that is not the same."""
+    components = gpu.sm_count + gpu.memory_partitions + 1
+    edges = max(MOST_SNAPSHOTS // (components * max(1, kernels)), FEWEST_EDGES)
+    length = -(-(options.max_cycles or 1) // edges)
+    left, right = (one.record for one in both(replace(options, interval_cycles=length)))
+    if left is None or right is None:
+        return None
+    for ours, theirs in zip_longest(left.intervals, right.intervals):
+        if ours != theirs:
+            start_fs = min(one.start_fs for one in (ours, theirs) if one is not None)
+            return start_fs // gpu.sm_period_fs + length
+    return None
+
+
+def _differ(ends: tuple[Ending, Ending]) -> bool:
+    return ends[0].differs_from(ends[1])
+
+
+def _kernels(ends: tuple[Ending, Ending]) -> list[KernelRecord]:
+    return next((end.record.kernels for end in ends if end.record is not None), [])
 
 
 def _hints(whole: tuple[Ending, Ending], period_fs: int) -> list[int]:

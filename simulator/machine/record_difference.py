@@ -7,26 +7,30 @@ wall clock, CPU, memory) is not. Nothing of the hardware is modelled here.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from hwmodels.operations import Operation
 from simulator.statistics.phases import ACCESS_CLASSES, PHASE_NAMES, STATE_NAMES
-from simulator.statistics.record import (
-    LIMITERS,
-    IntervalRecord,
-    KernelRecord,
-    MeterRecord,
-    RequestRecord,
-    RunRecord,
-)
+from simulator.statistics.record import LIMITERS, RequestRecord, RunRecord
 from simulator.statistics.schema import COUNTER_NAMES, DRAM_COUNTERS
 
 CLASS_NAMES = tuple(f"{space} {operation}" for space, operation in ACCESS_CLASSES)
-OF_A_KERNEL = ("name", "stream", "start_fs", "end_fs", "launch_fs", "blocks_per_sm", "carveout_bytes")
-OF_A_RUN = ("gpu_name", "gpu_digest", "sm_count", "sm_period_fs", "end_fs", "partial")
-OF_A_METER = ("area", "waits", "items", "left")
+NAMES = {
+    "counts": COUNTER_NAMES,
+    "states": STATE_NAMES,
+    "requests": CLASS_NAMES,
+    "latency_fs": CLASS_NAMES,
+    "operations": tuple(one.name for one in Operation),
+    "limits": LIMITERS,
+    "launch_blocked_cycles": LIMITERS,
+}
+"""What the places in a record's lists mean."""
+HOST = ("engine", "wall_seconds", "cpu_seconds", "peak_memory_mb")
+ON_THEIR_OWN = ("meters", "in_flight", "sm_active_cycles", "dram", "kernels", "requests", "intervals")
 ABSENT = "-"
 
 
@@ -42,15 +46,14 @@ class Difference(NamedTuple):
 def differences(left: RunRecord, right: RunRecord) -> list[Difference]:
     """All differences: those that name a component first, then sums over the machine."""
     return [
-        *_meters(left.meters, right.meters),
+        *_records("", left.meters, right.meters),
         *_unfinished(left.in_flight, right.in_flight),
-        *_named("SM", "active_cycles", left.sm_active_cycles, right.sm_active_cycles),
-        *_listed("DRAM", [one.name for one in DRAM_COUNTERS], left.dram, right.dram),
-        *_fields("run", OF_A_RUN, left, right),
-        *_named("kernel", "expected_instructions", left.expected_instructions, right.expected_instructions),
-        *_kernels(left.kernels, right.kernels),
+        *_numbered("SM", "active_cycles", left.sm_active_cycles, right.sm_active_cycles),
+        *_listed("DRAM", "commands", [one.name for one in DRAM_COUNTERS], left.dram, right.dram),
+        *_values("run", left, right, ON_THEIR_OWN + HOST),
+        *_records("kernel", left.kernels, right.kernels),
         *_requests(left, right),
-        *_intervals(left.intervals, right.intervals),
+        *_records("interval", left.intervals, right.intervals),
     ]
 
 
@@ -85,34 +88,46 @@ def only_in(lines: Sequence[str], others: Sequence[str]) -> list[str]:
     return list((Counter(lines) - Counter(others)).elements())
 
 
-def _fields(component: str, names: Sequence[str], left: object, right: object) -> Iterator[Difference]:
-    for name in names:
-        values = getattr(left, name, ABSENT), getattr(right, name, ABSENT)
-        if values[0] != values[1]:
-            yield Difference(component, name, *values)
+def _values(component: str, left: object, right: object, but: Sequence[str] = ()) -> Iterator[Difference]:
+    """Field by field of two records of one class; numbers in lists by their names."""
+    for field in dataclasses.fields(left):  # type: ignore[arg-type]
+        if field.name in but:
+            continue
+        ours, theirs = getattr(left, field.name), getattr(right, field.name)
+        if not isinstance(ours, list):
+            if ours != theirs:
+                yield Difference(component, field.name, ours, theirs)
+        elif field.name == "phases":
+            for kind, *pair in zip(CLASS_NAMES, ours, theirs, strict=True):
+                yield from _listed(component, f"phase of {kind}", PHASE_NAMES, *pair)
+        else:
+            yield from _listed(component, field.name, NAMES.get(field.name, ()), ours, theirs)
 
 
 def _listed(
-    component: str, names: Sequence[str], left: Sequence[int], right: Sequence[int]
+    component: str, what: str, names: Sequence[str], left: Sequence[int], right: Sequence[int]
 ) -> Iterator[Difference]:
     for place, pair in enumerate(zip_longest(left, right, fillvalue=ABSENT)):
         if pair[0] != pair[1]:
-            yield Difference(component, names[place] if place < len(names) else str(place), *pair)
+            name = names[place] if place < len(names) else str(place)
+            yield Difference(component, name if what == "counts" else f"{what}: {name}", *pair)
 
 
-def _named(kind: str, what: str, left: Sequence[int], right: Sequence[int]) -> Iterator[Difference]:
+def _numbered(kind: str, what: str, left: Sequence[int], right: Sequence[int]) -> Iterator[Difference]:
     for place, pair in enumerate(zip_longest(left, right, fillvalue=ABSENT)):
         if pair[0] != pair[1]:
             yield Difference(f"{kind} {place}", what, *pair)
 
 
-def _meters(left: Sequence[MeterRecord], right: Sequence[MeterRecord]) -> Iterator[Difference]:
-    for ours, theirs in zip_longest(left, right):
-        if ours is None or theirs is None or ours.name != theirs.name:
-            names = ours.name if ours else ABSENT, theirs.name if theirs else ABSENT
-            yield Difference("run", "meter", *names)
+def _records(kind: str, left: Sequence[object], right: Sequence[object]) -> Iterator[Difference]:
+    """One list of records against the other; each is named by its name, else by its number."""
+    for place, (ours, theirs) in enumerate(zip_longest(left, right)):
+        component = f"{kind} {place}" if kind else getattr(ours or theirs, "name", "")
+        if ours is None or theirs is None:
+            there = ["there" if one is not None else ABSENT for one in (ours, theirs)]
+            yield Difference(component, "recorded", *there)
         else:
-            yield from _fields(ours.name, OF_A_METER, ours, theirs)
+            yield from _values(component, ours, theirs)
 
 
 def _unfinished(left: Sequence[str], right: Sequence[str]) -> Iterator[Difference]:
@@ -122,27 +137,6 @@ def _unfinished(left: Sequence[str], right: Sequence[str]) -> Iterator[Differenc
         yield Difference(component, "unfinished", ours, theirs)
 
 
-def _kernels(left: Sequence[KernelRecord], right: Sequence[KernelRecord]) -> Iterator[Difference]:
-    for place, (ours, theirs) in enumerate(zip_longest(left, right)):
-        component = f"kernel {place}"
-        if ours is None or theirs is None:
-            yield Difference("run", component, ours and ours.name, theirs and theirs.name)
-            continue
-        yield from _fields(component, OF_A_KERNEL, ours, theirs)
-        yield from _listed(component, COUNTER_NAMES, ours.counts, theirs.counts)
-        yield from _listed(component, [f"state {name}" for name in STATE_NAMES], ours.states, theirs.states)
-        for what in ("requests", "latency_fs"):
-            names = [f"{kind} {what}" for kind in CLASS_NAMES]
-            yield from _listed(component, names, getattr(ours, what), getattr(theirs, what))
-        for kind, *phases in zip(CLASS_NAMES, ours.phases, theirs.phases, strict=True):
-            yield from _listed(component, [f"{kind} phase {name}" for name in PHASE_NAMES], *phases)
-        names = [f"operation {place}" for place in range(len(ours.operations))]
-        yield from _listed(component, names, ours.operations, theirs.operations)
-        for what in ("limits", "launch_blocked_cycles"):
-            names = [f"{what} {limiter}" for limiter in LIMITERS]
-            yield from _listed(component, names, getattr(ours, what), getattr(theirs, what))
-
-
 def _requests(left: RunRecord, right: RunRecord) -> Iterator[Difference]:
     pair = first_request(left, right)
     if pair is not None:
@@ -150,14 +144,3 @@ def _requests(left: RunRecord, right: RunRecord) -> Iterator[Difference]:
         times = [ABSENT if request is None else request.finish_fs for request in pair]
         if one is not None:
             yield Difference(f"SM{one.sm}", f"request of warp slot {one.warp_slot}, finish_fs", *times)
-
-
-def _intervals(left: Sequence[IntervalRecord], right: Sequence[IntervalRecord]) -> Iterator[Difference]:
-    for place, (ours, theirs) in enumerate(zip_longest(left, right)):
-        component = f"interval {place}"
-        if ours is None or theirs is None:
-            yield Difference(component, "recorded", ours is not None, theirs is not None)
-            continue
-        yield from _fields(component, ("kernel", "start_fs", "end_fs"), ours, theirs)
-        yield from _listed(component, COUNTER_NAMES, ours.counts, theirs.counts)
-        yield from _listed(component, [f"state {name}" for name in STATE_NAMES], ours.states, theirs.states)
