@@ -28,9 +28,8 @@ def make_graph(name: str, operators: Iterable[Operator], tensors: Mapping[str, T
         names.add(operator.name)
         for tensor in (*operator.inputs, *operator.outputs):
             if tensor and tensor not in tensors:
-                raise InputError(
-                    name, f"{operator.name}: shape of tensor {tensor} is unknown", "state its shape"
-                )
+                problem = f"{operator.name} ({operator.kind}): shape of tensor {tensor} is unknown"
+                raise InputError(name, problem, "state its shape")
         for output in operator.outputs:
             if output in writer:
                 raise InputError(

@@ -17,7 +17,7 @@ from simulator.workload.graph import ITEM_BYTES, Graph, Operator
 from simulator.workload.ir import Kernel
 from simulator.workload.layout import DTYPES, Layout, padded_channels
 from simulator.workload.legality import pads_of
-from simulator.workload.movement_sources import exact_scales
+from simulator.workload.movement_blocks import exact_scales
 
 if TYPE_CHECKING:
     from simulator.workload.build import KernelMaker

@@ -14,7 +14,8 @@ from simulator.workload.graph import Graph, Operator
 from simulator.workload.groups import Group
 from simulator.workload.ir import Kernel
 from simulator.workload.layout import Layout
-from simulator.workload.movement_sources import SOURCES, Moved, Moving
+from simulator.workload.movement_rules import Moved, Moving
+from simulator.workload.movement_sources import SOURCES
 from simulator.workload.rearrange import copy_of, is_view, reshaped
 
 if TYPE_CHECKING:

@@ -1,21 +1,20 @@
 """Reads ONNX models by the `onnx` package with strict shape inference; batch and element type may be set.
 
 The batch replaces the leading dimension of the model's true inputs, and of constant Reshape targets that
-start with the old batch. Constant and ConstantOfShape make tensors, not operators. Weights' values are not
-read, only those of small constants.
+start with the old batch. Constant and ConstantOfShape make tensors, not operators, and arithmetic on shapes
+is done here. Weights' values are not read, only those of small constants.
 """
 
 import os
 from collections import Counter
-from contextlib import suppress
-from math import prod
 from pathlib import Path
 from typing import Any
 
 from hwmodels.errors import InputError, unknown
 from simulator.workload.graph import AttributeValue, Graph, Operator, Tensor
 from simulator.workload.graph_check import make_graph
-from simulator.workload.onnx_batch import CONSTANTS, constant_tensors, set_batch, true_inputs
+from simulator.workload.onnx_batch import CONSTANTS, set_batch, true_inputs
+from simulator.workload.onnx_fold import fold, small_constants
 
 MAX_FILE_BYTES = 1 << 31
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
@@ -76,8 +75,12 @@ def graph_of(model: Any, name: str, batch: int | None = None, dtype: str | None 
             raise InputError("workload.batch", f"{batch} is out of range", "give 1 to 16777215")
         set_batch(model, batch)
     del model.graph.value_info[:]
+
+    def infer(one: Any) -> Any:
+        return onnx.shape_inference.infer_shapes(one, check_type=True, strict_mode=True, data_prop=True)
+
     try:
-        inferred = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+        inferred = fold(model, infer)
     except Exception as error:
         raise InputError(
             name, f"shapes cannot be inferred ({first_line(error)})", "export it again"
@@ -162,23 +165,11 @@ def tensors_of(model: Any, name: str, dtype: str | None) -> dict[str, Tensor]:
 
 def small_values(model: Any) -> dict[str, tuple[int | float, ...]]:
     """The numbers of constants of up to SMALL elements that stand in the file itself."""
-    import onnx
-
-    found: dict[str, tuple[int | float, ...]] = {}
-    for name, tensor in constant_tensors(model):
-        external = tensor.data_location == onnx.TensorProto.EXTERNAL
-        if external or prod(tensor.dims) > SMALL or tensor.data_type == onnx.TensorProto.STRING:
-            continue
-        with suppress(Exception):  # a constant that cannot be read has no values, only a shape
-            found[name] = tuple(onnx.numpy_helper.to_array(tensor).reshape(-1).tolist())
-    for node in model.graph.node:
-        if node.op_type == "Constant":
-            value = next((plain(one) for one in node.attribute if one.name.startswith("value_")), None)
-            if isinstance(value, int | float):
-                found[node.output[0]] = (value,)
-            elif isinstance(value, tuple) and not any(isinstance(one, str) for one in value):
-                found[node.output[0]] = value  # type: ignore[assignment]
-    return found
+    return {
+        name: tuple(value.reshape(-1).tolist())
+        for name, value in small_constants(model, SMALL).items()
+        if value.dtype.kind in "biuf"
+    }
 
 
 def extent(model: str, tensor: str, dim: Any) -> int:
