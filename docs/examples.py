@@ -20,8 +20,8 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 FENCE = re.compile(r"^```([a-z]+)((?: [a-z]+)*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VOLATILE = (
     (
-        re.compile(r"in [\d,.]+ s \([\d,]+ a second\), [\d,]+ MB"),
-        "in … s (… a second), … MB",
+        re.compile(r"in [\d,.]+ s \([\d,]+ a second; [\d,.]+ CPU seconds in replays\), [\d,]+ MB"),
+        "in … s (… a second; … CPU seconds in replays), … MB",
     ),
 )
 LIMIT_SECONDS = 1800

@@ -17,6 +17,7 @@ from simulator.statistics.result import Result
 BASELINE = "none"
 SAME_PCT = 0.5
 """Variants that differ by less are called equal: the choice between them is not the simulator's to make."""
+KILOBYTE = 1_000
 MEGABYTE = 1_000_000
 MILLION = 1_000_000
 
@@ -81,7 +82,7 @@ def winner_of(variants: Sequence[Totals]) -> tuple[str, str]:
     best = ranked[0]
     other = next((one for one in variants if one.variant == BASELINE and one is not best), ranked[1])
     if other.time_us - best.time_us <= other.time_us * SAME_PCT / 100:
-        return best.variant, f"{best.variant} and {other.variant} take the same time within {SAME_PCT} %"
+        return best.variant, f"within {SAME_PCT} % of {other.variant}, which counts as the same time"
     return best.variant, _reason(best, other)
 
 
@@ -98,7 +99,7 @@ def _reason(best: Totals, other: Totals) -> str:
 def _time_words(best: Totals, other: Totals) -> str:
     kernels = other.kernel_time_us - best.kernel_time_us
     gaps = (other.time_us - other.kernel_time_us) - (best.time_us - best.kernel_time_us)
-    ends = f"{best.variant} takes {best.time_us:,.1f} µs, {other.variant} {other.time_us:,.1f} µs"
+    ends = f"{best.time_us:,.1f} µs against the {other.time_us:,.1f} µs of {other.variant}"
     count = (
         f"{counted(best.kernels, 'launch')} instead of {other.kernels}, "
         if best.kernels != other.kernels
@@ -130,7 +131,7 @@ def _byte_words(best: Totals, other: Totals) -> str:
     left = (
         " (with what stays dirty in caches)" if name == "DRAM traffic" and before != other.dram_bytes else ""
     )
-    return f"{name}{left} went from {before / MEGABYTE:,.2f} to {now / MEGABYTE:,.2f} MB"
+    return f"{name}{left} went from {_size(before)} to {_size(now)}"
 
 
 def _stall_words(best: Totals, other: Totals) -> str:
@@ -139,8 +140,22 @@ def _stall_words(best: Totals, other: Totals) -> str:
     name = max(waits, key=lambda reason: waits[reason])
     if waits[name] <= 0:
         return ""
-    before, now = other.stalls[name] / MILLION, best.stalls[name] / MILLION
-    return f"of the stalls {name} fell most, from {before:,.3g} to {now:,.3g} million warp-cycles"
+    before, now = readable(other.stalls[name]), readable(best.stalls[name])
+    return f"of the stalls {name} fell most, from {before} to {now} warp-cycles"
+
+
+def readable(number: int) -> str:
+    """A count as a person says it: all digits below a million, three that count above."""
+    if number < MILLION:
+        return f"{number:,}"
+    millions = float(f"{number / MILLION:.3g}")
+    return f"{millions:,g} million" if millions < MILLION else f"{millions:,.0f} million"
+
+
+def _size(size_bytes: int) -> str:
+    if size_bytes >= MEGABYTE // 10:
+        return f"{size_bytes / MEGABYTE:,.2f} MB"
+    return f"{size_bytes / KILOBYTE:,.1f} kB" if size_bytes >= KILOBYTE else f"{size_bytes} bytes"
 
 
 def _resource_words(best: Totals, other: Totals) -> str:

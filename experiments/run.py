@@ -44,11 +44,13 @@ class Outcome:
     replayed: list[str] = field(default_factory=list)
     config: dict[str, Any] = field(default_factory=dict)
     cards: dict[str, dict[str, Any]] = field(default_factory=dict)
+    wall_seconds: float = 0.0
+    """From the start of the first replay to the end of the last, whatever ran side by side."""
 
     @property
     def summary(self) -> dict[str, Any]:
         """The content of summary.json."""
-        return summary_of(self.results, self.config, self.replayed)
+        return summary_of(self.results, self.config, self.replayed, self.wall_seconds)
 
     def write(self, folder: Path) -> None:
         """Fill a folder that `folder.prepare` has accepted."""
@@ -95,7 +97,9 @@ def run(
     outcome.replayed += dict.fromkeys(notes)
     jobs = [Job(config, card, name, limits, started) for card in range(len(gpus)) for name in names]
     processes = workers or default_workers(len(jobs))
+    replays_began = time.perf_counter()
     results = _one_by_one(jobs, report) if processes == 1 else run_all(replay_job, jobs, processes, report)
+    outcome.wall_seconds = time.perf_counter() - replays_began
     for job, result in zip(jobs, results, strict=True):
         if result is None:
             missed = f"{gpus[job.card].name}, {job.variant}"

@@ -22,10 +22,12 @@ PACKAGES = ("stallscope", "simpy", "numpy", "pandas", "onnx")
 
 
 def summary_of(
-    results: Sequence[Result], config: Mapping[str, Any], replayed: Sequence[str]
+    results: Sequence[Result], config: Mapping[str, Any], replayed: Sequence[str], wall_seconds: float
 ) -> dict[str, Any]:
-    """The document. `config` is the resolved config, `replayed` says in sentences what was replayed."""
-    wall_seconds = sum(result.record.wall_seconds for result in results)
+    """The document. `config` is the resolved config, `replayed` says in sentences what was replayed.
+
+    `wall_seconds` passed from the start of all replays to their end; CPU seconds are summed over replays.
+    """
     instructions = sum(result.warp_instructions for result in results)
     return {
         "name": config["name"],

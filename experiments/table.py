@@ -94,7 +94,7 @@ def variant_lines(card: Mapping[str, Any]) -> list[tuple[str, ...]]:
 def verdict(card: Mapping[str, Any]) -> str:
     """The winner and the reason, or what stands in the way; empty for a single variant."""
     if card["winner"]:
-        return f"Fastest: {card['winner']}. {_sentence(card['reason'])}"
+        return f"Fastest: {card['winner']}, {card['reason']}."
     return _sentence(card["reason"]) if card["reason"] else ""
 
 
@@ -122,8 +122,8 @@ def conscience(summary: Mapping[str, Any]) -> str:
     return (
         f"{checks['checked']} identities checked, {len(checks['violated'])} violated{cut}; "
         f"{summary['warp_instructions']:,} warp instructions in {summary['wall_seconds']:.1f} s "
-        f"({summary['warp_instructions_per_second']:,.0f} a second), {summary['peak_memory_mb']:,.0f} MB, "
-        f"{summary['engine']} engine."
+        f"({summary['warp_instructions_per_second']:,.0f} a second; {summary['cpu_seconds']:.1f} CPU seconds "
+        f"in replays), {summary['peak_memory_mb']:,.0f} MB, {summary['engine']} engine."
     )
 
 

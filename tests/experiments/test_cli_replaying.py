@@ -80,7 +80,7 @@ def test_run_writes_the_folder_and_says_who_wins(
     assert card["variants"]["none"]["kernels"] == 2
     assert card["variants"]["vertical"]["kernels"] == 1
     assert card["winner"] == "vertical"
-    assert f"Fastest: vertical. {card['reason'][:1].upper()}" in out
+    assert f"Fastest: vertical, {card['reason']}." in out
     assert yaml.safe_load((folder / "config.yaml").read_text())["fusion"] == ["none", "vertical"]
 
 

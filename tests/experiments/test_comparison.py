@@ -4,9 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.comparison import Totals, totals_of, winner_of
+from experiments.comparison import Totals, readable, totals_of, winner_of
 from experiments.summary import summary_of
-from experiments.table import KERNEL_HEADINGS, VARIANT_HEADINGS, kernel_lines, variant_lines, verdict
+from experiments.table import (
+    KERNEL_HEADINGS,
+    VARIANT_HEADINGS,
+    conscience,
+    kernel_lines,
+    variant_lines,
+    verdict,
+)
 from simulator.statistics.phases import STATE_NAMES
 from simulator.statistics.result import Result
 
@@ -29,9 +36,10 @@ def test_the_sentence_holds_time_launches_bytes_stall_and_registers() -> None:
     winner, reason = winner_of([NONE, FUSED])
     assert winner == "vertical"
     assert reason == (
-        "vertical takes 22.0 µs, none 36.0 µs (1.64×): 1 launch instead of 3, 10.0 µs less in kernels and "
-        "4.0 µs less in launch gaps; DRAM traffic went from 8.00 to 4.00 MB; of the stalls long_scoreboard "
-        "fell most, from 12 to 3 million warp-cycles; at most 128 registers a thread against 96, achieved "
+        "22.0 µs against the 36.0 µs of none (1.64×): 1 launch instead of 3, 10.0 µs less in kernels and "
+        "4.0 µs less in launch gaps; DRAM traffic went from 8.00 MB to 4.00 MB; of the stalls "
+        "long_scoreboard fell most, from 12 million to 3 million warp-cycles; at most 128 registers a thread "
+        "against 96, achieved "
         "occupancy 20 % against 25 %"
     )
 
@@ -41,22 +49,22 @@ def test_fusing_can_lose() -> None:
     winner, reason = winner_of([NONE, slow])
     assert winner == "none"
     assert reason.startswith(
-        "none takes 36.0 µs, vertical 40.0 µs (1.11×): 3 launches instead of 1, 8.0 µs less in kernels"
+        "36.0 µs against the 40.0 µs of vertical (1.11×): 3 launches instead of 1, 8.0 µs less in kernels"
     )
     assert "4.0 µs more in launch gaps" in reason
-    assert "long_scoreboard fell most, from 60 to 12 million" in reason
+    assert "long_scoreboard fell most, from 60 million to 12 million" in reason
 
 
 def test_the_same_time_is_called_the_same() -> None:
     winner, reason = winner_of([NONE, replace(NONE, variant="vertical", time_us=36.1)])
-    assert (winner, reason) == ("none", "none and vertical take the same time within 0.5 %")
+    assert (winner, reason) == ("none", "within 0.5 % of vertical, which counts as the same time")
 
 
 def test_the_fastest_is_compared_with_none_and_not_with_the_second() -> None:
     best = replace(FUSED, variant="best", time_us=21.0)
     winner, reason = winner_of([NONE, FUSED, best])
     assert winner == "best"
-    assert "none 36.0 µs" in reason
+    assert "the 36.0 µs of none" in reason
 
 
 def test_nothing_is_claimed_from_a_partial_run_or_a_single_variant() -> None:
@@ -78,7 +86,7 @@ def test_totals_are_the_sums_of_the_tables(two_results: list[Result]) -> None:
 
 
 def test_summary_has_what_the_interface_asks_for(two_results: list[Result]) -> None:
-    summary = summary_of(two_results, {"name": "x"}, ["Replayed: a made-up run."])
+    summary = summary_of(two_results, {"name": "x"}, ["Replayed: a made-up run."], wall_seconds=2.5)
     card = summary["gpus"]["paper-gpu"]
     assert card["winner"] == "vertical"
     for key in ("cycles", "time_us", "dram_bytes", "speedup_vs_none", "mean_access_latency_cycles"):
@@ -96,14 +104,39 @@ def test_summary_has_what_the_interface_asks_for(two_results: list[Result]) -> N
         "peak_memory_mb",
     ):
         assert key in summary
-    assert summary["warp_instructions_per_second"] == (900 + 800) / 4.0
+    assert summary["warp_instructions_per_second"] == (900 + 800) / 2.5
+    assert summary["cpu_seconds"] == 1.5 + 1.5
+    assert "1,700 warp instructions in 2.5 s (680 a second; 3.0 CPU seconds in replays)" in conscience(
+        summary
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (0, "0"),
+        (7_710, "7,710"),
+        (999_999, "999,999"),
+        (70_712_345, "70.7 million"),
+        (3_000_000, "3 million"),
+        (1_234_567_890, "1,230 million"),
+        (12_345_678_901_234, "12,300,000 million"),
+    ],
+)
+def test_counts_are_said_as_a_person_says_them(number: int, words: str) -> None:
+    assert readable(number) == words
+
+
+def test_few_bytes_are_not_shown_as_none() -> None:
+    small = replace(FUSED, dram_bytes=31_200, l2_read_bytes=9_000_000)
+    assert "DRAM traffic went from 8.00 MB to 31.2 kB" in winner_of([NONE, small])[1]
 
 
 def test_lines_for_people_fit_their_headings(two_results: list[Result]) -> None:
-    card = summary_of(two_results, {"name": "x"}, [])["gpus"]["paper-gpu"]
+    card = summary_of(two_results, {"name": "x"}, [], 1.0)["gpus"]["paper-gpu"]
     lines = kernel_lines(two_results)
     assert [len(line) for line in lines] == [len(KERNEL_HEADINGS)] * 3
     assert lines[0][:4] == ("none", "conv", "2.0", "1.0")
     assert "long_scoreboard 94 %" in lines[0]
     assert [len(line) for line in variant_lines(card)] == [len(VARIANT_HEADINGS)] * 2
-    assert verdict(card).startswith("Fastest: vertical. Vertical takes 3.0 µs, none 5.0 µs")
+    assert verdict(card).startswith("Fastest: vertical, 3.0 µs against the 5.0 µs of none")

@@ -17,7 +17,7 @@ from simulator.statistics.tables import TABLES
 
 def fill(folder: Path, results: list[Result]) -> None:
     config = {"name": "x", "gpu": ["paper-gpu"]}
-    write(folder, results, config, summary_of(results, config, []), {"paper-gpu": {"sm_count": 2}})
+    write(folder, results, config, summary_of(results, config, [], 1.0), {"paper-gpu": {"sm_count": 2}})
 
 
 def test_written_files_and_what_is_in_them(tmp_path: Path, two_results: list[Result]) -> None:
