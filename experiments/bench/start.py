@@ -20,7 +20,8 @@ from hwmodels.errors import ResultError
 
 TRACE = "kernel:copy,megabytes=0.25"
 PROGRAM = "import sys; from experiments.cli import main; sys.exit(main(sys.argv[1:]))"
-CACHE_VARIABLES = ("XDG_CACHE_HOME", "NUMBA_CACHE_DIR")
+CACHE_VARIABLES = ("HOME",) if sys.platform == "darwin" else ("XDG_CACHE_HOME", "LOCALAPPDATA")
+"""What decides where the user's cache folder is."""
 
 
 @dataclass(frozen=True, slots=True)
