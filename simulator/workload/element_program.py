@@ -76,6 +76,8 @@ class ElementProgram:
             value = self.node(
                 rule.function, [self.operand(operator.inputs[0])], result, rule.numbers(operator)
             )
+        elif kind in BINARY and self.immediate(operator) is not None:
+            value = self.with_immediate(operator, result)
         elif kind in BINARY:
             value = self.node(BINARY[kind], [self.operand(name) for name in operator.inputs], result)
         elif kind in VARIADIC:
@@ -83,6 +85,33 @@ class ElementProgram:
         else:
             value = OTHER_OPERATORS[kind](self, operator, result)
         self.values[result] = value
+
+    def constant(self, name: str) -> float | None:
+        """The number of a constant that is one for all elements; None where it is not known."""
+        values = self.graph.tensors[name].values if name else None
+        return float(values[0]) if values is not None and len(values) == 1 else None
+
+    def immediate(self, operator: Operator) -> float | None:
+        """A second operand that may stand in the instruction."""
+        if operator.kind not in {"Add", "Sub", "Mul", "Div", "Pow"} or operator.inputs[1] in self.values:
+            return None
+        return self.constant(operator.inputs[1])
+
+    def with_immediate(self, operator: Operator, result: str) -> int:
+        """An operator with a number; division by it is multiplication by its reciprocal, as frameworks do."""
+        amount = self.immediate(operator) or 0.0
+        value = self.operand(operator.inputs[0])
+        if operator.kind == "Pow":
+            return self.node("power", [value], result, (amount,))
+        if operator.kind == "Div" and not amount:
+            return self.node("divide", [value, self.operand(operator.inputs[1])], result)
+        numbers = {
+            "Add": (1.0, amount),
+            "Sub": (1.0, -amount),
+            "Mul": (amount, 0.0),
+            "Div": (1 / amount if amount else 0.0, 0.0),
+        }
+        return self.node("scale", [value], result, numbers[operator.kind])
 
     def variadic(self, operator: Operator, result: str) -> int:
         """Any number of operands, two at a time."""
@@ -122,10 +151,12 @@ def clip(program: ElementProgram, operator: Operator, result: str) -> int:
     """Limits from attributes or from operands."""
     value = program.operand(operator.inputs[0])
     for position, name, function in ((1, "min", "maximum"), (2, "max", "minimum")):
-        if len(operator.inputs) > position and operator.inputs[position]:
-            value = program.node(function, [value, program.operand(operator.inputs[position])], result)
-        elif operator.attribute(name, "") != "":
-            limit = number(operator, name, 0.0)
+        given = operator.inputs[position] if len(operator.inputs) > position else ""
+        known = program.constant(given)
+        if given and known is None:
+            value = program.node(function, [value, program.operand(given)], result)
+        elif given or operator.attribute(name, "") != "":
+            limit = number(operator, name, 0.0) if known is None else known
             bounds = (limit, float("inf")) if name == "min" else (float("-inf"), limit)
             value = program.node("clip", [value], result, bounds)
     return value if value >= 0 else program.node("identity", [value], result)
@@ -150,19 +181,23 @@ def cast(program: ElementProgram, operator: Operator, result: str) -> int:
 def dropout(program: ElementProgram, operator: Operator, result: str) -> int:
     """Without training a copy. With it: a random mask by counting, and the kept values scaled up.
 
-    Training is on where the operator has its third input (or the attribute `training`); the ratio is the
-    second input, or the attribute `ratio`.
+    Training is on where the third input is, or may be, true, or by an attribute `training` of our own; the
+    ratio is the second input or the attribute `ratio`.
     """
     value = program.operand(operator.inputs[0])
     mask_name = operator.outputs[1] if len(operator.outputs) > 1 else ""
-    given = len(operator.inputs) > 1 and bool(operator.inputs[1])
-    training = len(operator.inputs) > 2 or bool(operator.attribute("training", 0))
+    given = operator.inputs[1] if len(operator.inputs) > 1 else ""
+    share = program.constant(given)
+    training = bool(operator.attribute("training", 0))
+    if len(operator.inputs) > 2 and operator.inputs[2]:
+        training = program.constant(operator.inputs[2]) != 0.0
     if not training:
         if mask_name:
             program.values[mask_name] = program.node("one", [value], mask_name)
         return program.node("identity", [value], result)
-    ratio = () if given else (number(operator, "ratio", DROPPED_BY_DEFAULT),)
-    limit = [program.operand(operator.inputs[1])] if given else []
+    by_number = share is not None or not given
+    ratio = (number(operator, "ratio", DROPPED_BY_DEFAULT) if share is None else share,) if by_number else ()
+    limit = [] if by_number else [program.operand(given)]
     chance = program.node(RANDOM, [], mask_name or result)
     mask = program.node("keep", [chance, *limit], mask_name or result, ratio)
     if mask_name:

@@ -78,6 +78,8 @@ def scaled_sum(f: Floats, src: Sequence[Part], numbers: Numbers, into: Part | No
     """Src0 * numbers[0] + numbers[1]."""
     if numbers[1] == 0:
         return f.multiply(src[0], numbers[0], into)
+    if numbers[0] == 1:
+        return f.add(src[0], numbers[1], into)
     return f.fused(src[0], numbers[0], numbers[1], into)
 
 
