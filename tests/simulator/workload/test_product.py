@@ -68,7 +68,7 @@ CASES = [
     ({"m": 5, "n": 3, "k": 1, "turned": (True, False)}, 64, None),
     ({"m": 17, "n": 24, "k": 40, "batch": (2, 3), "turned": (False, True), "fused": True}, 64, None),
     ({"m": 9, "n": 16, "k": 33, "batch": (3,), "turned": (False, True), "shared": True}, 64, None),
-    ({"m": 64, "n": 64, "k": 40, "turned": (False, True), "fused": True}, 64, 48),
+    ({"m": 64, "n": 64, "k": 40, "turned": (False, True), "fused": True}, 64, 32),
 ]
 
 
