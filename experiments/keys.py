@@ -161,6 +161,9 @@ KEYS: dict[str, Key] = {
     "workload.parts": Key(None, optional(spans), "several parts, each [first, last]"),
     "workload.batch": Key(None, optional(whole(1, 65_536, "images")), "batch size; null: the model's"),
     "workload.dtype": Key("float16", choice("float16", "float32"), "type of tensors and weights"),
+    "workload.fold": Key(
+        "none", choice("none", "batch_norm"), "what is folded into the filters before it ahead of time"
+    ),
     "workload.l2_state": Key("cold", choice("cold", "warm"), "L2 before a variant's first kernel"),
     "fusion": Key(("none",), several(choice(*STRATEGIES), "[none, vertical]"), "fusion strategies"),
     "registers.cap": Key(None, optional(whole(16, 255, "registers")), "launch bounds; null: as allocated"),

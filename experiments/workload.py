@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from experiments.config import Config
+from experiments.keys import KEYS
 from hwmodels.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,17 +37,32 @@ class Variant:
 
 
 def variant_names(config: Config) -> tuple[str, ...]:
-    """The variants of a config: its fusion strategies, or the one that traces and named kernels are."""
+    """The variants of a config: its fusion strategies, or the one that traces and named kernels are.
+
+    A strategy that this version does not have is an InputError.
+    """
     if config.source in {"onnx", "operators"}:
+        from simulator.workload.groups import STRATEGIES
+
         strategies: tuple[str, ...] = config["fusion"]
+        for at, name in enumerate(strategies):
+            if name not in STRATEGIES:
+                place = f"{config.place}:fusion[{at}]"
+                valid = f"valid now: {', '.join(STRATEGIES)}"
+                raise InputError(place, f"{name!r} is not in this version", valid)
         return strategies
     return (AS_GIVEN,)
 
 
 def make_variant(config: Config, name: str, gpu: Gpu) -> Variant:
     """The kernels of one variant for a card."""
-    if config.source in {"onnx", "operators"}:
+    if config.source == "onnx":
         return _fused(config, name, gpu)
+    if config.source == "operators":
+        try:
+            return _fused(config, name, gpu)
+        except InputError as error:
+            raise InputError(_place_in_list(config, error.place), error.problem, error.remedy) from None
     if config.source == "traces":
         from simulator.trace.sources import traces_from
 
@@ -78,6 +94,10 @@ def _fused(config: Config, strategy: str, gpu: Gpu) -> Variant:
     # One placement for all parts: a tensor that two of them touch has one address, and no two share one.
     placement, target = Placement(), Target.of(gpu)
     parts = [graph.subgraph(first, last) for first, last in config.parts]
+    if config["workload.fold"] == "batch_norm":
+        from simulator.workload.fold import fold_batch_norms
+
+        parts = [fold_batch_norms(part)[0] for part in parts]
     plans = [plan_for(part, strategy, target, config["registers.cap"], placement) for part in parts]
     notes = tuple(f"Only its bytes are moved: {reason}." for plan in plans for reason in plan.opaque)
     return Variant(strategy, tuple(trace for plan in plans for trace in plan.traces), notes)
@@ -91,7 +111,26 @@ def _graph(config: Config) -> Graph:
         return import_onnx(config["workload.onnx"], batch, dtype)
     from simulator.workload.operator_list import operator_list
 
-    return operator_list(config["workload.operators"], batch, dtype)
+    return operator_list(config["workload.operators"], batch, dtype, place=_list_place(config))
+
+
+def _list_place(config: Config) -> str:
+    return f"{config.place}:workload.operators"
+
+
+def _place_in_list(config: Config, place: str) -> str:
+    """Where an error about an operator list is to be mended: the item, if its operator is named."""
+    from simulator.workload.operator_list import label_of
+
+    above = _list_place(config)
+    if place.startswith(above):
+        return place
+    if place in KEYS:
+        return f"{config.place}:{place}"
+    for index, item in enumerate(config["workload.operators"]):
+        if place == label_of(index, item):
+            return f"{above}[{index}]"
+    return f"{above}: {place}" if place else above
 
 
 def description(config: Config, gpu: Gpu) -> list[str]:
@@ -112,10 +151,11 @@ def _what(config: Config) -> str:
         names = ", ".join(str(one.get("name")) for one in config["workload.kernels"])
         return f"Replayed: the named kernels {names}"
     model = config["workload.onnx"] or "the operator list of the config"
+    folded = ", batch norms folded into filters" if config["workload.fold"] == "batch_norm" else ""
     parts = [f"{first or 'the first node'} to {last or 'the last'}" for first, last in config.parts]
     return (
         f"Replayed: {model}, {' and '.join(parts)}, batch {config['workload.batch'] or 'of the model'}, "
-        f"{config['workload.dtype']}, every block of every kernel"
+        f"{config['workload.dtype']}{folded}, every block of every kernel"
     )
 
 
