@@ -7,7 +7,7 @@ twice: sums of distances from its first element and of their squares, which lose
 from dataclasses import dataclass
 
 from hwmodels.operations import Operation
-from simulator.workload.builders.cells import widened
+from simulator.workload.builders.row_feeds import Feed, RowProgram, Sink
 from simulator.workload.builders.row_tracks import RowSpace, Track
 from simulator.workload.builders.rows import Rows
 from simulator.workload.builders.softmax import accumulate
@@ -31,26 +31,36 @@ class Normalisation:
     centred: bool = True
 
 
-def normalisation_kernel(name: str, operator: str, space: RowSpace, what: Normalisation) -> Kernel:
-    """The kernel; `deviation` is written as one over the standard deviation."""
+def normalisation_kernel(
+    name: str,
+    operator: str,
+    space: RowSpace,
+    what: Normalisation,
+    before: RowProgram | None = None,
+    behind: RowProgram | None = None,
+) -> Kernel:
+    """The kernel; `deviation` is written as one over the standard deviation. Programs may stand before and
+    behind the row.
+    """
     rows = Rows(name, operator, space, MOST_ELEMENTS)
     f = rows.floats
-    source, result = space.tracks[0], space.tracks[what.result]
+    feed = Feed(rows, space.tracks[0], before)
+    sink = Sink(rows, space.tracks[what.result], behind)
     scale, shift = track_of(space, what.scale), track_of(space, what.shift)
     held: dict[int, list[Part]] = {}
     with rows.emitter.working_for(operator):
-        mean, inverse = statistics(rows, source, held, what)
+        mean, inverse = statistics(rows, feed, held, what)
         if what.mean >= 0 and mean is not None:
             rows.store_once(space.tracks[what.mean], mean)
         if what.deviation >= 0:
             rows.store_once(space.tracks[what.deviation], inverse)
 
         def write(place: Scalar, key: int, flag: Flag | None, _: Flag | None) -> None:
-            cells = held[key] if key >= 0 else rows.cells(source, rows.load(source, place, key, flag))
+            cells = held[key] if key >= 0 else feed.read(place, key, flag)
             gains = rows.cells(scale, rows.load(scale, place, key, flag)) if scale else None
             moves = rows.cells(shift, rows.load(shift, place, key, flag)) if shift else None
             made = []
-            for lane, (cell, home) in enumerate(zip(cells, rows.homes(result), strict=True)):
+            for lane, (cell, home) in enumerate(zip(cells, sink.homes(), strict=True)):
                 first = home if gains is None and moves is None else None
                 distance = cell if mean is None else f.subtract(cell, mean)
                 value = f.multiply(distance, inverse, first)
@@ -61,7 +71,7 @@ def normalisation_kernel(name: str, operator: str, space: RowSpace, what: Normal
                 elif moves is not None:
                     value = f.add(value, moves[lane], home)
                 made.append(value)
-            rows.store(result, place, key, made, flag)
+            sink.write(place, key, made, flag)
 
         rows.each_chunk(write)
     return rows.finish()
@@ -73,7 +83,7 @@ def track_of(space: RowSpace, number: int) -> Track | None:
 
 
 def statistics(
-    rows: Rows, source: Track, held: dict[int, list[Part]], what: Normalisation
+    rows: Rows, feed: Feed, held: dict[int, list[Part]], what: Normalisation
 ) -> tuple[Part | None, Part]:
     """(mean, one over the standard deviation) of a row, in every thread of it."""
     f = rows.floats
@@ -82,11 +92,10 @@ def statistics(
     base: Part | None = None
     if what.centred and not rows.resident:
         zero = Scalar(rows.emitter.constant(0), rows.start.index * 0)
-        words = rows.load(source, zero, -1, rows.row_flag)
-        base = widened(f, words[0], 0, source.dtype, rows.emitter.tensor(source.info))
+        base = feed.read(zero, -1, rows.row_flag)[0]
 
     def look(place: Scalar, key: int, flag: Flag | None, counts: Flag | None) -> None:
-        cells = rows.cells(source, rows.load(source, place, key, flag))
+        cells = feed.read(place, key, flag, first=True)
         only = counts.part if counts else None
         for cell in cells:
             here = f.subtract(cell, base) if base is not None else cell

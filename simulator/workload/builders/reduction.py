@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from hwmodels.operations import Operation
 from simulator.trace.schema import TensorInfo
 from simulator.workload.builders.element_functions import ELEMENT_FUNCTIONS
+from simulator.workload.builders.row_feeds import Feed, RowProgram
 from simulator.workload.builders.row_tracks import RowSpace, Track
 from simulator.workload.builders.rows import Rows
 from simulator.workload.builders.softmax import accumulate
@@ -35,25 +36,29 @@ class Reduction:
     numbers: tuple[float, ...] = ()
 
 
-def reduction_kernel(name: str, operator: str, space: RowSpace, what: Reduction) -> Kernel:
-    """One kernel; the space has the tensor that is read, then the one that is written."""
+def reduction_kernel(
+    name: str, operator: str, space: RowSpace, what: Reduction, before: RowProgram | None = None
+) -> Kernel:
+    """One kernel; the space has the tensor that is read, then the one that is written. A program may stand
+    before the row.
+    """
     rows = Rows(name, operator, space)
     with rows.emitter.working_for(operator):
-        value = row_value(rows, what)
+        value = row_value(rows, what, before)
         value = ELEMENT_FUNCTIONS[what.after].emit(rows.floats, (value,), what.numbers, None)
         rows.store_once(space.tracks[1], value)
     return rows.finish()
 
 
-def row_value(rows: Rows, what: Reduction) -> Part:
+def row_value(rows: Rows, what: Reduction, before: RowProgram | None = None) -> Part:
     """The combination of a row's elements, in every thread of it."""
     f = rows.floats
     operation, effect, neutral = COMBINATIONS[what.combine]
-    source = rows.space.tracks[0]
+    feed = Feed(rows, rows.space.tracks[0], before)
     total = f.constant(neutral)
 
     def look(place: Scalar, key: int, flag: Flag | None, counts: Flag | None) -> None:
-        for cell in rows.cells(source, rows.load(source, place, key, flag)):
+        for cell in feed.read(place, key, flag, first=True):
             value = ELEMENT_FUNCTIONS[what.before].emit(f, (cell,), (), None)
             accumulate(f, operation, effect, total, value, counts)
 

@@ -8,6 +8,7 @@ from math import log
 
 from hwmodels.operations import Operation
 from simulator.workload.builders.floats import Floats
+from simulator.workload.builders.row_feeds import Feed, RowProgram, Sink
 from simulator.workload.builders.row_tracks import RowSpace
 from simulator.workload.builders.rows import Rows
 from simulator.workload.builders.special_functions import LOG2_E, exponential2, logarithm2
@@ -15,17 +16,27 @@ from simulator.workload.emit import Flag, Scalar
 from simulator.workload.ir import Effect, Function, Kernel, Part
 
 
-def softmax_kernel(name: str, operator: str, space: RowSpace, *, logarithm: bool = False) -> Kernel:
-    """The kernel; the space has the tensor that is read, then the one that is written."""
+def softmax_kernel(
+    name: str,
+    operator: str,
+    space: RowSpace,
+    *,
+    logarithm: bool = False,
+    before: RowProgram | None = None,
+    behind: RowProgram | None = None,
+) -> Kernel:
+    """The kernel; the space has the tensor that is read, then the one that is written. Programs may stand
+    before and behind the row.
+    """
     rows = Rows(name, operator, space)
     f = rows.floats
-    source, result = space.tracks
+    feed, sink = Feed(rows, space.tracks[0], before), Sink(rows, space.tracks[1], behind)
     held: dict[int, list[Part]] = {}
     with rows.emitter.working_for(operator):
         greatest = f.constant(float("-inf"))
 
         def look(place: Scalar, key: int, flag: Flag | None, counts: Flag | None) -> None:
-            cells = rows.cells(source, rows.load(source, place, key, flag))
+            cells = feed.read(place, key, flag, first=True)
             for cell in cells:
                 accumulate(f, Operation.ALU, Effect.FLOAT_MAXIMUM, greatest, cell, counts)
             if key >= 0:
@@ -38,7 +49,7 @@ def softmax_kernel(name: str, operator: str, space: RowSpace, *, logarithm: bool
         powers: dict[int, list[Part]] = {}
 
         def add_up(place: Scalar, key: int, flag: Flag | None, counts: Flag | None) -> None:
-            cells = held[key] if key >= 0 else rows.cells(source, rows.load(source, place, key, flag))
+            cells = held[key] if key >= 0 else feed.read(place, key, flag)
             made = [exponential2(f, f.fused(cell, LOG2_E, lowered)) for cell in cells]
             for value in made:
                 accumulate(f, Operation.FADD, Effect.FLOAT_ADD, total, value, counts)
@@ -53,18 +64,18 @@ def softmax_kernel(name: str, operator: str, space: RowSpace, *, logarithm: bool
             inverse = f.function(Function.RECIPROCAL, whole)
 
         def write(place: Scalar, key: int, flag: Flag | None, _: Flag | None) -> None:
-            homes = rows.homes(result)
+            homes = sink.homes()
             if logarithm:
-                cells = held[key] if key >= 0 else rows.cells(source, rows.load(source, place, key, flag))
+                cells = held[key] if key >= 0 else feed.read(place, key, flag)
                 made = [f.add(cell, shift, home) for cell, home in zip(cells, homes, strict=True)]
             else:
                 if key >= 0:
                     values = powers[key]
                 else:
-                    cells = rows.cells(source, rows.load(source, place, key, flag))
+                    cells = feed.read(place, key, flag)
                     values = [exponential2(f, f.fused(cell, LOG2_E, lowered)) for cell in cells]
                 made = [f.multiply(value, inverse, home) for value, home in zip(values, homes, strict=True)]
-            rows.store(result, place, key, made, flag)
+            sink.write(place, key, made, flag)
 
         rows.each_chunk(write)
     return rows.finish()
