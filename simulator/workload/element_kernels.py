@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from simulator.workload import row_operators
 from simulator.workload.builders.pointwise import pointwise_kernel
 from simulator.workload.element_groups import leaving, result_shape
 from simulator.workload.element_program import ElementProgram
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 def kernels(maker: "KernelMaker", operators: tuple[Operator, ...], name: str) -> list[Kernel]:
     """One kernel that reads each outside value once and writes each value that leaves the region."""
+    if any(operator.kind in row_operators.KINDS for operator in operators):
+        return row_operators.kernels(maker, operators, name)
     shape = result_shape(maker.graph, operators[0])
     program = ElementProgram(maker.graph, maker.place, maker.layout, maker.vector, shape)
     for operator in operators:

@@ -17,6 +17,7 @@ from simulator.workload.graph import Graph, Operator
 from simulator.workload.layout import Layout
 from simulator.workload.legality import chained_input, convolution_of
 from simulator.workload.products import KINDS, layout_rule, product_of
+from simulator.workload.row_groups import with_row
 
 STRATEGIES = ("none", "vertical")
 
@@ -48,6 +49,9 @@ def groups_for(graph: Graph, strategy: str) -> list[Group]:
             region = region_from(graph, operator, consumers, written, places)
             if len(region) > len(group.operators):
                 group = Group(region, "no further element-wise operator of this shape is ready")
+        joined = with_row(graph, group.operators, consumers, written, places)
+        if len(joined) > len(group.operators):
+            group = Group(joined, "a row and the element-wise operators around it")
         groups.append(group)
         taken.update(member.name for member in group.operators)
         written.update(output for member in group.operators for output in member.outputs)

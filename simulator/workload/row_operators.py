@@ -5,7 +5,7 @@ Softmax takes one axis, as operator set 13 and later say; before, it took all ax
 which is the same for the last axis. A reduction with few long rows is shared by many blocks.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,11 @@ from simulator.workload.builders.column_results import Vector, column_result
 from simulator.workload.builders.columns import Columns, column_kernel, segments_for
 from simulator.workload.builders.normalisation import Normalisation, normalisation_kernel
 from simulator.workload.builders.reduction import Reduction, reduction_kernel, shared_reduction
+from simulator.workload.builders.row_feeds import RowProgram, strips_of
 from simulator.workload.builders.row_tracks import RowSpace, Strip, row_space
 from simulator.workload.builders.softmax import softmax_kernel
+from simulator.workload.element_groups import leaving
+from simulator.workload.element_program import ElementProgram
 from simulator.workload.graph import Graph, Operator
 from simulator.workload.ir import Kernel
 from simulator.workload.layout import DTYPES, Layout
@@ -91,30 +94,87 @@ def strip_of(maker: "KernelMaker", name: str, axes: tuple[int, ...]) -> Strip:
     return Strip(maker.place(name), maker.layout(name), axes)
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The element-wise programs before and behind a row, and the strips of all their tensors."""
+
+    before: RowProgram | None
+    behind: RowProgram | None
+    strips: tuple[Strip, ...]
+
+
+def surroundings(
+    maker: "KernelMaker", operators: tuple[Operator, ...], place: int, first: int
+) -> Surroundings:
+    """What stands around the row operator at a place of a group; its strips start at track `first`."""
+    row = operators[place]
+    shape = maker.graph.tensors[row.inputs[0]].shape
+    needed = leaving(maker.graph, operators)
+    strips: list[Strip] = []
+    made: list[RowProgram | None] = []
+    for part, is_behind in ((operators[:place], False), (operators[place + 1 :], True)):
+        if not part:
+            made.append(None)
+            continue
+        program = ElementProgram(maker.graph, maker.place, maker.layout, maker.vector, shape)
+        if is_behind:
+            program.operator = row.name
+            program.operand(row.outputs[0])
+        for operator in part:
+            program.add(operator)
+        inside = {operator.name for operator in part} | ({row.name} if is_behind else set())
+        for value, operator in needed:
+            if operator.name in inside and (operator is not row or value == row.outputs[0]):
+                program.write(value, operator)
+        work = program.finish()
+        own = strips_of(work)
+        start = first + len(strips)
+        count = len(work.operands)
+        numbers = [*range(start, start + count)]
+        feeds = program.values[row.inputs[0]] + count if not is_behind else 0
+        if is_behind:
+            numbers[0] = -1
+        made.append(RowProgram(work, tuple(numbers), tuple(range(start + count, start + len(own))), feeds))
+        strips += own
+    return Surroundings(made[0], made[1], tuple(strips))
+
+
 def kernels(maker: "KernelMaker", operators: tuple[Operator, ...], name: str) -> list[Kernel]:
-    """The kernels of one operator."""
-    operator = operators[0]
+    """The kernels of one row operator with the element-wise operators before and behind it."""
+    place = next(index for index, one in enumerate(operators) if one.kind in KINDS)
+    operator = operators[place]
     source = maker.graph.tensors[operator.inputs[0]]
     rank = tuple(range(len(source.shape)))
     axes = axes_of(maker.graph, operator)
     main = strip_of(maker, operator.inputs[0], rank)
+    if operator.kind in NORMALISATIONS:
+        return [normalisation(maker, operators, place, name, main, axes)]
+    places = rank
+    if operator.kind in REDUCTIONS and not operator.attribute("keepdims", 1):
+        places = tuple(axis for axis in rank if axis not in axes)
+    result = strip_of(maker, operator.outputs[0], places)
+    around = surroundings(maker, operators, place, 2)
+    space = row_space(main, [result, *around.strips], axes)
     if operator.kind in REDUCTIONS:
-        kept = bool(operator.attribute("keepdims", 1))
-        places = rank if kept else tuple(axis for axis in rank if axis not in axes)
-        space = row_space(main, [strip_of(maker, operator.outputs[0], places)], axes)
-        return reduction(maker, operator, name, space)
-    if operator.kind in SOFTMAX:
-        space = row_space(main, [strip_of(maker, operator.outputs[0], rank)], axes)
-        return [softmax_kernel(name, operator.name, space, logarithm=operator.kind == "LogSoftmax")]
-    return [normalisation(maker, operator, name, main, axes)]
+        return reduction(maker, operator, name, space, around.before)
+    logarithm = operator.kind == "LogSoftmax"
+    return [
+        softmax_kernel(
+            name, operator.name, space, logarithm=logarithm, before=around.before, behind=around.behind
+        )
+    ]
 
 
-def reduction(maker: "KernelMaker", operator: Operator, name: str, space: RowSpace) -> list[Kernel]:
+def reduction(
+    maker: "KernelMaker", operator: Operator, name: str, space: RowSpace, before: RowProgram | None
+) -> list[Kernel]:
     """One kernel, or two where a few long rows would leave most of the card idle."""
-    before, combine, after = REDUCTIONS[operator.kind]
+    function, combine, after = REDUCTIONS[operator.kind]
     rows, length = prod(space.kept), prod(space.along)
     numbers = (1 / length, 0.0) if after == "scale" else ()
-    what = Reduction(before, combine, after, numbers)
+    what = Reduction(function, combine, after, numbers)
+    if before is not None:
+        return [reduction_kernel(name, operator.name, space, what, before)]
     if down_columns(space):
         return column_reduction(maker, operator, name, space, what)
     segments = min(-(-length // SEGMENT), BLOCKS_A_PROCESSOR * maker.target.sm_count // rows)
@@ -156,9 +216,15 @@ def column_reduction(
 
 
 def normalisation(
-    maker: "KernelMaker", operator: Operator, name: str, main: Strip, axes: frozenset[int]
+    maker: "KernelMaker",
+    operators: tuple[Operator, ...],
+    place: int,
+    name: str,
+    main: Strip,
+    axes: frozenset[int],
 ) -> Kernel:
     """One kernel for whichever results are asked for."""
+    operator = operators[place]
     rank = tuple(range(len(main.layout.shape)))
     by_channel = operator.kind == "InstanceNormalization"
     strips: list[Strip] = []
@@ -183,4 +249,6 @@ def normalisation(
         float(epsilon) if isinstance(epsilon, int | float) else EPSILON,
         operator.kind not in RMS,
     )
-    return normalisation_kernel(name, operator.name, row_space(main, strips, axes), what)
+    around = surroundings(maker, operators, place, 1 + len(strips))
+    space = row_space(main, [*strips, *around.strips], axes)
+    return normalisation_kernel(name, operator.name, space, what, around.before, around.behind)

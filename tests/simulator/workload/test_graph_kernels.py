@@ -119,8 +119,9 @@ def test_a_value_with_readers_outside_is_written_too():
         [("e", "float32"), ("s", "float32")],
         [("axes", np.array([1], np.int64))],
     )
+    model.graph.output.append(helper.make_tensor_value_info("t", TensorProto.FLOAT, (5, 70)))
     _, fused = agree(model, {"x": numbers((5, 70), np.float32)}, "float32")
-    assert [len(kernel.group.operators) for kernel in fused.kernels] == [2, 1]
+    assert [len(kernel.group.operators) for kernel in fused.kernels] == [3]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
@@ -166,3 +167,47 @@ def test_a_long_row_and_long_columns_are_shared_by_blocks():
         (plan,) = agree(model, {"x": numbers(shape, np.float32)}, "float32", ("none",))
         assert len(plan.kernels) == 2
         assert plan.kernels[0].trace.blocks > 1
+
+
+@pytest.mark.parametrize("cap", [None, 32])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("size", [40, 33, 1500])
+def test_scaled_and_masked_softmax_is_one_kernel(dtype, size, cap):
+    nodes = [
+        helper.make_node("Mul", ["x", "s"], ["a"]),
+        helper.make_node("Add", ["a", "mask"], ["b"]),
+        helper.make_node("Softmax", ["b"], ["p"], axis=-1),
+        helper.make_node("Mul", ["p", "x"], ["y"]),
+    ]
+    shape = (2, 3, size)
+    model = model_of(
+        nodes,
+        [("x", dtype, shape), ("mask", dtype, (1, 3, size))],
+        [("y", dtype), ("p", dtype)],
+        [("s", np.array(0.125, dtype))],
+    )
+    inputs = {"x": numbers(shape, dtype), "mask": numbers((1, 3, size), dtype, 1)}
+    unfused, fused = agree(model, inputs, dtype, cap=cap)
+    assert (len(unfused.kernels), len(fused.kernels)) == (4, 1)
+
+
+@pytest.mark.parametrize("cap", [None, 32])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("size", [64, 33, 2500])
+def test_residual_layer_normalisation_and_gelu_is_one_kernel(dtype, size, cap):
+    """The sum before the row has a second reader, so it is written as well."""
+    nodes = [
+        helper.make_node("Add", ["x", "b"], ["t"]),
+        helper.make_node("Add", ["t", "z"], ["h"]),
+        helper.make_node("LayerNormalization", ["h", "g", "o"], ["n"], axis=-1),
+        helper.make_node("Gelu", ["n"], ["y"]),
+    ]
+    shape = (3, 5, size)
+    weights = [(name, numbers((size,), dtype, seed)) for seed, name in enumerate("bgo")]
+    model = model_of(
+        nodes, [("x", dtype, shape), ("z", dtype, shape)], [("y", dtype), ("h", dtype)], weights, 20
+    )
+    inputs = {"x": numbers(shape, dtype, 7), "z": numbers(shape, dtype, 8)}
+    _, fused = agree(model, inputs, dtype, cap=cap)
+    (kernel,) = fused.kernels
+    assert kernel.trace.registers_per_thread <= 64
