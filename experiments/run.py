@@ -18,7 +18,8 @@ from experiments.config import Config
 from experiments.summary import summary_of
 from experiments.workers import default_workers, run_all
 from experiments.workload import description, make_variant, variant_names
-from hwmodels.errors import InputError
+from hwmodels.errors import InputError, unknown
+from simulator.machine.replay import ENGINES
 
 if TYPE_CHECKING:
     from hwmodels import Gpu
@@ -84,10 +85,20 @@ class Job:
 
 
 def run(
-    config: Config, limits: Limits | None = None, report: Report | None = None, workers: int | None = None
+    config: Config,
+    limits: Limits | None = None,
+    report: Report | None = None,
+    workers: int | None = None,
+    *,
+    ready: Callable[[], object] | None = None,
 ) -> Outcome:
-    """Replay everything that the config asks for; results stand in its order whichever ends first."""
+    """Replay everything that the config asks for; results stand in its order whichever ends first.
+
+    `ready` is called once, when the input has been found sound and before the first replay.
+    """
     limits, started = limits or Limits(), time.time()
+    if config["engine"] not in ENGINES:
+        raise unknown(f"{config.place}:engine", "engine", config["engine"], ENGINES)
     gpus, names = cards_of(config), variant_names(config)
     outcome = Outcome(config=config.nested(), cards={gpu.name: _card_file(gpu) for gpu in gpus})
     # Every variant's kernels are made first: a bad workload is found before the first long replay.
@@ -95,6 +106,8 @@ def run(
     for gpu in gpus:
         outcome.replayed += description(config, gpu)
     outcome.replayed += dict.fromkeys(notes)
+    if ready is not None:
+        ready()
     jobs = [Job(config, card, name, limits, started) for card in range(len(gpus)) for name in names]
     processes = workers or default_workers(len(jobs))
     replays_began = time.perf_counter()

@@ -28,8 +28,6 @@ def finish(args: argparse.Namespace, config: "Config", folder: Path | None) -> i
     from experiments.folder import prepare
     from experiments.run import Limits, run
 
-    if folder is not None:
-        prepare(folder)
     if config["sweep"]:
         say("note: the config's sweep is left to `stallscope sweep`; this replays the point outside it")
     with Progress(args.command) as progress:
@@ -37,7 +35,13 @@ def finish(args: argparse.Namespace, config: "Config", folder: Path | None) -> i
         def report(share: float, cycle: int) -> None:
             progress.update(f"SM cycle {cycle:,}", share)
 
-        outcome = run(config, Limits(args.max_cycles, args.max_seconds), report, getattr(args, "workers", 1))
+        outcome = run(
+            config,
+            Limits(args.max_cycles, args.max_seconds),
+            report,
+            getattr(args, "workers", 1),
+            ready=None if folder is None else lambda: prepare(folder),
+        )
     if folder is not None:
         from experiments.plots.pictures import draw_all
 

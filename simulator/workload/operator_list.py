@@ -22,26 +22,29 @@ def operator_list(
     batch: int | None = None,
     dtype: str = "float32",
     name: str = "operators",
+    place: str = "",
 ) -> Graph:
-    """The graph of a config's operator list; `batch` replaces the leading dimension of every output shape."""
+    """The graph of a config's operator list; `batch` replaces the leading dimension of every output shape.
+
+    `place` is where the list stands, for errors; left out, it is the graph's name.
+    """
+    where = place or name
     operators: list[Operator] = []
     shapes: dict[str, tuple[int, ...]] = {}
     weights: set[str] = set()
     for index, item in enumerate(items):
-        place = f"{name}[{index}]"
-        for key in item:
-            if key not in KEYS:
-                raise unknown(place, "key", key, KEYS)
-        for key in ("op", "inputs", "output", "shape"):
-            if key not in item:
-                raise InputError(place, f"lacks {key}", "give op, inputs, output and shape")
-        shape = shape_of(place, item["shape"])
+        own = f"{where}[{index}]"
+        check_item(own, item)
+        shape = shape_of(f"{own}.shape", item["shape"])
         if batch is not None and shape:
             shape = (batch, *shape[1:])
         shapes[item["output"]] = shape
-        inputs = tuple(str(one) for one in item["inputs"])
-        kind = str(item["op"])
-        given = {key: shape_of(place, value) for key, value in dict(item.get("input_shapes", {})).items()}
+        inputs = tuple(item["inputs"])
+        kind = item["op"]
+        given = {
+            key: shape_of(f"{own}.input_shapes.{key}", value)
+            for key, value in item.get("input_shapes", {}).items()
+        }
         shapes.update({key: value for key, value in given.items() if key not in shapes})
         for position, one in enumerate(inputs):
             if one in shapes:
@@ -54,22 +57,54 @@ def operator_list(
             weights.update(inputs[1 : 1 + PARAMETERS])
         elif kind in {"Conv", "Gemm"}:
             weights.update(inputs[1:])
-        attributes = tuple(
-            (str(key), frozen(value)) for key, value in dict(item.get("attributes", {})).items()
-        )
-        label = str(item.get("name", f"n{index}"))
-        operators.append(Operator(label, kind, inputs, (str(item["output"]),), attributes))
+        attributes = tuple((str(key), frozen(value)) for key, value in item.get("attributes", {}).items())
+        operators.append(Operator(label_of(index, item), kind, inputs, (item["output"],), attributes))
     written = {output for operator in operators for output in operator.outputs}
     read = {one for operator in operators for one in operator.inputs}
+    numbers = {one for operator in operators if operator.kind == "Gather" for one in operator.inputs[1:2]}
+    for operator in operators:
+        if operator.kind == "Histogram":
+            numbers.update(operator.inputs, operator.outputs)
     tensors = {
-        one: Tensor(one, shape, dtype, kind_of(one, written, read, weights)) for one, shape in shapes.items()
+        one: Tensor(one, shape, "int32" if one in numbers else dtype, kind_of(one, written, read, weights))
+        for one, shape in shapes.items()
     }
-    return make_graph(name, operators, tensors)
+    try:
+        return make_graph(name, operators, tensors)
+    except InputError as error:
+        raise InputError(where, error.problem, error.remedy) from None
+
+
+def label_of(index: int, item: Mapping[str, Any]) -> str:
+    """The name of an operator: its own, or n and its number."""
+    return str(item.get("name", f"n{index}"))
+
+
+def check_item(place: str, item: Mapping[str, Any]) -> None:
+    """An InputError for a key that does not exist, is missing, or has a value of another kind."""
+    for key in item:
+        if key not in KEYS:
+            raise unknown(place, "key", str(key), KEYS)
+    for key in ("op", "inputs", "output", "shape"):
+        if key not in item:
+            raise InputError(place, f"lacks {key}", "give op, inputs, output and shape")
+    for key in ("op", "output", "name"):
+        if key in item and not (isinstance(item[key], str) and item[key]):
+            raise InputError(
+                f"{place}.{key}", f"{str(item[key])[:60]!r} is no name", "one word, such as Relu"
+            )
+    inputs = item["inputs"]
+    if not isinstance(inputs, list | tuple) or not all(isinstance(one, str) for one in inputs):
+        raise InputError(f"{place}.inputs", f"{str(inputs)[:60]!r} is no list of names", "such as [x, w]")
+    for key, example in (("input_shapes", "{w: [64, 64, 3, 3]}"), ("attributes", "{pads: [1, 1, 1, 1]}")):
+        if not isinstance(item.get(key, {}), Mapping):
+            raise InputError(f"{place}.{key}", f"{str(item[key])[:60]!r} is no mapping", f"such as {example}")
 
 
 def shape_of(place: str, value: Any) -> tuple[int, ...]:
     """A list of whole numbers."""
-    if not isinstance(value, list | tuple) or not all(isinstance(one, int) and one > 0 for one in value):
+    whole = isinstance(value, list | tuple) and all(type(one) is int and one > 0 for one in value)
+    if not whole:
         raise InputError(
             place, f"shape {value!r} is no list of positive whole numbers", "such as [32, 64, 112, 112]"
         )
