@@ -4,6 +4,8 @@ and broadcast ones, epilogues, both element types, both generations, capped regi
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from simulator.trace.check import check
 from simulator.workload.builders.chain import Stage
@@ -85,3 +87,20 @@ def test_product_gives_true_values(run_kernels, sizes, rows, cap, card, dtype):
     check(trace_of(allocation))
     assert (allocation.spill_bytes_per_thread > 0) == (cap is not None)
     assert allocation.registers_per_thread <= (cap or 168)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    sizes=st.tuples(st.integers(1, 70), st.integers(1, 70), st.integers(1, 40)),
+    batch=st.sampled_from([(), (2,), (2, 2)]),
+    turned=st.sampled_from(WAYS),
+    dtype=st.sampled_from(["float32", "float16"]),
+    card=st.sampled_from(sorted(TARGETS)),
+    fused=st.booleans(),
+)
+def test_products_of_any_size(run_kernels, sizes, batch, turned, dtype, card, fused):
+    place, arguments, values, true = setting(*sizes, batch, dtype, turned, fused=fused)
+    kernel = product_kernel("mm", "n0", *arguments, TARGETS[card], Tile(64))
+    (got,), _ = run_kernels([kernel], place, values, ["out" if fused else "product"])
+    tolerance = (4e-3, 1e-2) if dtype == "float16" else (1e-4, 1e-4)
+    np.testing.assert_allclose(got.astype(np.float64), true, *tolerance)
