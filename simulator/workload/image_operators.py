@@ -17,7 +17,7 @@ from simulator.workload.graph import ITEM_BYTES, Graph, Operator
 from simulator.workload.ir import Kernel
 from simulator.workload.layout import DTYPES, Layout, padded_channels
 from simulator.workload.legality import pads_of
-from simulator.workload.movement_blocks import exact_scales
+from simulator.workload.movement_blocks import exact_scales, no_nearest
 
 if TYPE_CHECKING:
     from simulator.workload.build import KernelMaker
@@ -67,6 +67,8 @@ def refused_resampling(graph: Graph, operator: Operator) -> str:
     """Linear in rows and columns only, by a rule of coordinates that is known."""
     mode = str(operator.attribute("mode", "nearest"))
     source, result = (graph.tensors[name].shape for name in (operator.inputs[0], operator.outputs[0]))
+    if mode == "nearest":
+        return no_nearest(graph, operator)
     if mode not in LINEAR:
         return f"{operator.kind} by {mode} has no kernel program"
     if source[:2] != result[:2] or len(source) != max(WINDOW_RANKS):

@@ -93,14 +93,16 @@ def to_space(move: Moving) -> Moved:
 
 
 def to_depth(move: Moving) -> Moved:
-    """Blocks of pixels into channels, block position outside the channels."""
+    """Blocks of pixels into channels: block position outside the channels (DCR) or inside (CRD)."""
     source, target = move.source, move.target
     block = int(np.asarray(move.operator.attribute("blocksize", 1)))
     image, channel, row, column = steps_of(source)
-    digits = [Digit(0, source.shape[0]), Digit(1, block), Digit(1, block), Digit(1, source.shape[1])]
-    digits += [Digit(2, target.shape[2]), Digit(3, target.shape[3])]
-    steps = (image, row, column, channel, row * block, column * block)
-    return Moved.of(digits, move.info, steps)
+    places = [(Digit(1, block), row), (Digit(1, block), column)]
+    channels = [(Digit(1, source.shape[1]), channel)]
+    inner = channels + places if move.operator.attribute("mode", "DCR") == "CRD" else places + channels
+    outer = [(Digit(2, target.shape[2]), row * block), (Digit(3, target.shape[3]), column * block)]
+    walk = [(Digit(0, source.shape[0]), image), *inner, *outer]
+    return Moved.of([digit for digit, _ in walk], move.info, tuple(step for _, step in walk))
 
 
 def im2col(move: Moving) -> Moved:

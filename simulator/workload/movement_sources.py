@@ -1,6 +1,4 @@
-"""The table of data movement: for each kind of operator why it is refused, and where the elements of its result
-come from.
-"""
+"""The table of data movement: why each kind of operator is refused, and what its result consists of."""
 
 from simulator.workload import movement_blocks, movement_boxes
 from simulator.workload.movement_rules import Rule, accepted, same_rank

@@ -25,6 +25,7 @@ PLAIN = {
     "value_ints": np.int64,
 }
 MARK = "computed ahead: "
+TYPES = frozenset({1, 10, 11})  # float, half, double, as ONNX counts them
 SHAPES = frozenset({"Shape", "Size"})
 UNSTEADY = frozenset({"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomUniform"})
 
@@ -44,7 +45,7 @@ def fold_once(model: Any) -> bool:
     """Replace every operator that can be computed now by a constant; whether there was any."""
     import onnx
 
-    shapes = static_shapes(model)
+    shapes, types = static_shapes(model), element_types(model)
     known = small_constants(model)
     derived: set[str] = set()
     for node in model.graph.node:
@@ -55,7 +56,7 @@ def fold_once(model: Any) -> bool:
     for node in model.graph.node:
         values = None
         if node.op_type not in UNSTEADY | {"Constant"} and not outputs & set(node.output):
-            values = computed(model, node, known, derived, shapes)
+            values = computed(model, node, known, derived, shapes, types)
         if values is None:
             kept.append(node)
             continue
@@ -85,6 +86,18 @@ def static_shapes(model: Any) -> dict[str, tuple[int, ...]]:
     return found
 
 
+def element_types(model: Any) -> dict[str, Any]:
+    """NumPy element types of tensors that have one."""
+    import onnx
+
+    found = {}
+    for value in (*model.graph.input, *model.graph.value_info, *model.graph.output):
+        element = value.type.tensor_type.elem_type
+        if value.type.HasField("tensor_type") and element in TYPES:
+            found[value.name] = onnx.helper.tensor_dtype_to_np_dtype(element)
+    return found
+
+
 def small_constants(model: Any, most: int = LIMIT) -> dict[str, Array]:
     """Values of constants of up to `most` elements that stand in the file."""
     import onnx
@@ -110,6 +123,7 @@ def computed(
     known: dict[str, Array],
     derived: set[str],
     shapes: dict[str, tuple[int, ...]],
+    types: dict[str, Any],
 ) -> dict[str, Array] | None:
     """The results of an operator, or None where it has to run on the card."""
     import onnx
@@ -122,6 +136,8 @@ def computed(
             return {node.output[0]: np.array(np.prod(shape, dtype=np.int64))}
         ends = {one.name: one.i for one in node.attribute}
         return {node.output[0]: np.array(shape[ends.get("start") : ends.get("end")], np.int64)}
+    if node.op_type == "CastLike" and node.input[0] in known and node.input[1] in types:
+        return {node.output[0]: known[node.input[0]].astype(types[node.input[1]])}
     names = [name for name in node.input if name]
     if not names or any(name not in known for name in names):
         return None

@@ -133,6 +133,7 @@ IMAGES = [
     ("DepthToSpace", (1, 16, 3, 2), {}, {"blocksize": 2}, 1),
     ("DepthToSpace", (1, 20, 3, 2), {}, {"blocksize": 2, "mode": "CRD"}, 1),
     ("SpaceToDepth", (2, 5, 4, 6), {}, {"blocksize": 2}, 1),
+    ("Pad", (1, 8, 4, 5), {"pads": ints(2, 1), "": None, "axes": ints(-1)}, {}, 1),
     ("MaxPool", (1, 5, 7, 9), {}, {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}, 1),
     ("MaxPool", (1, 8, 7, 10), {}, {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}, 1),
     ("MaxPool", (2, 8, 21), {}, {"kernel_shape": [5], "strides": [2]}, 1),
@@ -266,6 +267,31 @@ def test_what_is_not_built_is_opaque_with_its_reason(kind, shape, constants, att
     assert len(plan.opaque) == 1
     assert why in plan.opaque[0]
     check(plan.traces[0])
+
+
+def test_an_operator_list_reaches_every_kind():
+    """As a config writes them; index tensors are integers whatever the type of the rest."""
+    items = [
+        {"op": "Gather", "inputs": ["t", "i"], "output": "e", "shape": [6, 32]},
+        {"op": "Concat", "inputs": ["e", "f"], "output": "c", "shape": [6, 48], "attributes": {"axis": 1}},
+        {"op": "Transpose", "inputs": ["c"], "output": "d", "shape": [48, 6]},
+        {"op": "Histogram", "inputs": ["n"], "output": "h", "shape": [64]},
+    ]
+    items[0]["input_shapes"] = {"t": [90, 32], "i": [6]}
+    items[1]["input_shapes"] = {"f": [6, 16]}
+    items[3]["input_shapes"] = {"n": [1000]}
+    graph = operator_list(items, dtype="float16")
+    assert {graph.tensors[name].dtype for name in ("i", "n", "h")} == {"int32"}
+    plan = plan_for(graph, "vertical", AMPERE)
+    assert plan.opaque == []
+    assert [kernel.trace.name for kernel in plan.kernels] == [
+        "gather:n0",
+        "concat:n1",
+        "transpose:n2",
+        "histogram:n3",
+    ]
+    for trace in plan.traces:
+        check(trace, full=True)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
