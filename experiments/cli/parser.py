@@ -13,12 +13,23 @@ from typing import Any, NoReturn
 from hwmodels.errors import InputError, unknown
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Texts as they are written, and room for the longest command beside its sentence."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """As the base class, which forgets that commands stand two columns further in than options."""
+        super().add_argument(action)
+        for command in self._iter_indented_subactions(action):
+            width = len(self._format_action_invocation(command)) + self._current_indent
+            self._action_max_length = max(self._action_max_length, width)
+
+
 class Parser(argparse.ArgumentParser):
     """`argparse` with our error messages; sub-parsers are made of this class too."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("allow_abbrev", False)
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options.setdefault("formatter_class", _Help)
         super().__init__(**options)
 
     def parse_known_args(  # type: ignore[override]

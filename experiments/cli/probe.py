@@ -13,6 +13,7 @@ from experiments.cli.common import (
     print_table,
 )
 from experiments.cli.progress import Progress
+from experiments.cli.replaying import add_workers
 
 if TYPE_CHECKING:
     from experiments.probes.row import Row
@@ -52,7 +53,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         metavar="GROUP",
         help=f"{', '.join(GROUPS)} or all (repeatable; default all)",
     )
-    parser.add_argument("--processes", type=int, default=2, metavar="N", help="processes at work (default 2)")
+    add_workers(parser)
     add_set(parser)
     add_common(parser)
     return parser
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     asked = args.what or ["all"]
     names = [name for name in GROUPS if name in asked or "all" in asked]
     with Progress("probe") as progress:
-        rows = run_probes(cards, names, settings, processes=max(1, args.processes), report=progress.update)
+        rows = run_probes(cards, names, settings, processes=args.workers, report=progress.update)
     if args.json:
         print_json([row.document() for row in rows])
     else:

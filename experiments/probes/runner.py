@@ -10,6 +10,7 @@ from typing import Any
 
 from experiments.probes.registry import PROBES
 from experiments.probes.row import Row
+from experiments.workers import default_workers
 from hwmodels import Gpu
 
 Report = Callable[[str, float], None]
@@ -20,10 +21,13 @@ def run_probes(
     names: Sequence[str],
     settings: Mapping[str, Any] | None = None,
     *,
-    processes: int = 2,
+    processes: int | None = None,
     report: Report | None = None,
 ) -> list[Row]:
-    """The rows of all these probes on all these cards. `report` gets what is done and the share of it."""
+    """The rows of all these probes on all these cards. `report` gets what is done and the share of it.
+
+    `processes` left out: one a core.
+    """
     tasks = [
         (card, name, part, dict(settings or {}))
         for card in cards
@@ -31,6 +35,7 @@ def run_probes(
         for part in range(len(PROBES[name].parts))
     ]
     done: dict[int, list[Row]] = {}
+    processes = processes or default_workers(len(tasks))
     if processes < 2:
         for place, task in enumerate(tasks):
             done[place] = _run(*task)

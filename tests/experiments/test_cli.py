@@ -178,6 +178,18 @@ def test_every_command_teaches_by_example(capsys: pytest.CaptureFixture[str]) ->
         assert f"stallscope {command} " in text.split("examples:")[1]
 
 
+def test_each_command_has_one_line_in_the_overview(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from experiments.cli.commands import COMMANDS
+
+    monkeypatch.setenv("COLUMNS", "80")
+    _, overview, _ = answers(["--help"], capsys)
+    listed = overview.split("COMMAND\n")[1].split("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in listed] == list(COMMANDS)
+    assert all(len(line.split()) > 2 for line in listed)
+
+
 def test_help_answers_at_once_and_loads_nothing_heavy() -> None:
     probe = (
         "import sys, time; start = time.perf_counter(); from experiments.cli.entry import build_parser;"

@@ -99,11 +99,11 @@ def test_processes_give_the_rows_of_one_process_in_order():
 
 
 def test_command_prints_a_table_and_json(capsys):
-    assert main(["probe", "--what", "conflicts", "--processes", "1"]) == 0
+    assert main(["probe", "--what", "conflicts", "--workers", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:4] == ["gpu", "quantity", "ours", "published"]
     assert "shared load, 8-way conflict" in "\n".join(lines)
-    assert main(["probe", "--what", "conflicts", "--processes", "1", "--json"]) == 0
+    assert main(["probe", "--what", "conflicts", "--workers", "1", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     eight = next(row for row in rows if row["quantity"] == "shared load, 8-way conflict")
     assert (eight["ours"], eight["published"]["value"]) == (33, 33)
@@ -115,6 +115,7 @@ def test_command_prints_a_table_and_json(capsys):
         (["--what", "latencies"], "latency"),
         (["--gpu", "v100"], "v100"),
         (["--set", "gpu.l1.tag_latency=4"], "tag_latency_cycles"),
+        (["--workers", "0"], "--workers: 0 is out of range"),
     ],
 )
 def test_mistakes_are_one_line(capsys, words, said):
