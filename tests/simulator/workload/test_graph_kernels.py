@@ -7,6 +7,7 @@ from onnx.reference import ReferenceEvaluator
 
 from hwmodels.operations import Operation
 from simulator.trace.check import check
+from simulator.trace.info import info as summary
 from simulator.workload.allocate import allocate
 from simulator.workload.build import folded
 from simulator.workload.interpret import GlobalMemory, interpret
@@ -37,6 +38,9 @@ def outcome(model, inputs, strategy, cap=None):
     for operator in graph.operators:
         plain = operator.kind == "BatchNormalization" and not operator.attribute("training_mode", 0)
         values |= folded(operator, values) if plain else {}
+    for name, tensor in graph.tensors.items():
+        if tensor.values is not None:
+            values.setdefault(name, np.array(tensor.values).reshape(tensor.shape))
     place, memory = Placement(), GlobalMemory()
     plan = plan_for(graph, strategy, AMPERE, cap, place)
     assert not plan.opaque
@@ -45,7 +49,9 @@ def outcome(model, inputs, strategy, cap=None):
         memory.place(name, info.base_address, content)
     for kernel in plan.kernels:
         assert allocate(kernel.allocation.kernel, cap).registers_per_thread <= (cap or 255)
-        interpret(kernel.allocation, memory)
+        executed = interpret(kernel.allocation, memory)
+        counts = {name.name: count * kernel.trace.blocks for name, count in executed.items()}
+        assert counts == summary(kernel.trace)["mix"]
         check(kernel.trace)
     names = [one.name for one in model.graph.output]
     return [place.layouts[name].unpack(memory.content(name)) for name in names], plan
