@@ -26,7 +26,7 @@ KIB, MIB, GIGA = 1 << 10, 1 << 20, 1e9
 INTERVAL_CYCLES = 100
 L2_THREADS, L2_BYTES_PER_LANE, L2_UNROLL, L2_STAGGER = 1024, 8, 4, 7
 L2_TURNS = 4
-WAVES, ELEMENT_BYTES, LITTLE_L2_KIB = 7, 8, 1024
+WAVES, ELEMENT_BYTES, LITTLE_L2_KIB = 7, 8, 512
 L2_QUANTITIES = {
     "v100-pcie-16gb": ("V100 PCIe", [f"bw.cache_ws_{size}kB" for size in (384, 840, 2160, 4732)]),
     "a100-sxm-40gb": (
@@ -100,7 +100,7 @@ def dram_share(gpu: Gpu, part: Gpu, kind: str) -> Row:
 
 
 def with_little_l2(part: Gpu) -> Gpu:
-    """The slice with about 1 MiB of L2, so that write-backs begin soon; a whole number of sets stays."""
+    """The slice with some 700 KiB of L2, so that write-backs begin soon; a whole number of sets stays."""
     size_kib = part.l2.size_kib
     while size_kib % 2 == 0 and size_kib >= 2 * LITTLE_L2_KIB:
         size_kib //= 2

@@ -61,14 +61,14 @@ def curve_points():
             yield pytest.param(card, point, id=f"{card}-{point.threads}")
 
 
-@pytest.mark.parametrize(("card", "point"), curve_points())
+@pytest.mark.parametrize(("card", "point"), list(curve_points()))
 def test_read_curve(card, point):
     gpu = Gpu.from_card(card)
     row = row_of(gpu, bandwidth.slice_for_streams(gpu), point)
     assert abs(row.error_percent) <= 15, row
 
 
-@pytest.mark.parametrize("card", ["v100-pcie-16gb", "h800-pcie"])
+@pytest.mark.parametrize("card", ["v100-pcie-16gb", pytest.param("h800-pcie", marks=pytest.mark.slow)])
 def test_operations(card):
     """Within 5 %. Not the A100: three latencies published of it are below those of its card file."""
     judged = [row for row in operations.operations(Gpu.from_card(card)) if row.published is not None]
