@@ -14,6 +14,7 @@ from simulator.workload.element_groups import region_from
 from simulator.workload.element_operators import refused
 from simulator.workload.epilogue_operators import carries
 from simulator.workload.graph import Graph, Operator
+from simulator.workload.image_operators import carries_chain
 from simulator.workload.layout import Layout
 from simulator.workload.legality import chained_input, convolution_of
 from simulator.workload.products import KINDS, layout_rule, product_of
@@ -68,7 +69,7 @@ def chain_from(
     """The longest chain that the rule allows behind `first`."""
     members = [first]
     product = first.kind in KINDS and product_of(graph, first, layout)[0] is not None
-    heavy = product or convolution_of(graph, first)[0] is not None
+    heavy = product or convolution_of(graph, first)[0] is not None or carries_chain(graph, first)
     if not heavy and chained_input(graph, first) is None:
         return Group((first,), f"{first.kind} carries no chain")
     while True:

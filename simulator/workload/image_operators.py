@@ -128,16 +128,25 @@ def plane(values: tuple[int, ...], default: int) -> tuple[int, int]:
     return (1, values[0]) if values else (default, default)
 
 
+def carries_chain(graph: Graph, operator: Operator) -> bool:
+    """Whether an operator's program takes element-wise operators behind it."""
+    nearest = operator.kind in RESAMPLING and operator.attribute("mode", "nearest") == "nearest"
+    return operator.kind in KINDS and not nearest and not refused(graph, operator)
+
+
 def kernels(maker: "KernelMaker", operators: tuple[Operator, ...], name: str) -> list[Kernel]:
-    """The program of one operator."""
+    """The program of one operator with the element-wise chain behind it."""
     operator = operators[0]
     source = operator.inputs[0]
     target = next(output for output in operator.outputs if output)
     image, result = maker.layout(source), maker.layout(target)
     places = maker.place(source), maker.place(target)
+    stages = maker.stages(operators[1:], target)
     if operator.kind in POOLS:
-        return [pooling_kernel(name, operator.name, pool_of(operator, image, result), *places)]
+        return [pooling_kernel(name, operator.name, pool_of(operator, image, result), *places, stages)]
     if operator.kind == "LRN":
-        return [response_kernel(name, operator.name, response_of(operator), pixels_of(image), *places)]
+        return [
+            response_kernel(name, operator.name, response_of(operator), pixels_of(image), *places, stages)
+        ]
     mode = coordinates_of(operator)
-    return [bilinear_kernel(name, operator.name, pixels_of(image), pixels_of(result), mode, *places)]
+    return [bilinear_kernel(name, operator.name, pixels_of(image), pixels_of(result), mode, *places, stages)]

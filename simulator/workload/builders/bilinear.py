@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hwmodels.errors import unknown
 from hwmodels.operations import Operation
 from simulator.trace.schema import TensorInfo
+from simulator.workload.builders.chain import Stage
 from simulator.workload.builders.digits import combined
 from simulator.workload.builders.pixels import Pixels, PixelThread
 from simulator.workload.emit import Scalar
@@ -95,13 +96,14 @@ def bilinear_kernel(
     mode: str,
     source: TensorInfo,
     target: TensorInfo,
+    stages: tuple[Stage, ...] = (),
 ) -> Kernel:
     """The program of a bilinear resampling."""
     lines = (Line.of(mode, image.height, result.height), Line.of(mode, image.width, result.width))
     thread = PixelThread(name, operator, result, rows_by_block="vectors" if lines[1].whole else "warps")
     emitter = thread.emitter
     with emitter.working_for(operator):
-        tensor, made = emitter.tensor(source), emitter.tensor(target)
+        tensor = emitter.tensor(source)
         extents = (image.height, image.width)
         axes = [Axis(thread, thread.digits[1 + axis], lines[axis], extents[axis]) for axis in range(2)]
         place = [thread.digits[0], axes[0].first, axes[1].first, thread.digits[3]]
@@ -131,5 +133,5 @@ def bilinear_kernel(
                     flag,
                     src_tensors=sources,
                 )
-        thread.store(totals, target.base_address, made)
+        thread.store(totals, target, stages)
     return emitter.finish()

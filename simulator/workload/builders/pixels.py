@@ -11,7 +11,9 @@ from math import prod
 
 from hwmodels.errors import InputError
 from hwmodels.operations import Operation
-from simulator.workload.builders.chain_arithmetic import unpack
+from simulator.trace.schema import TensorInfo
+from simulator.workload.builders.chain import Stage, channel_parameters, load_others
+from simulator.workload.builders.chain_arithmetic import apply, unpack
 from simulator.workload.builders.digits import combined, digits_of
 from simulator.workload.emit import INDEX_LIMIT, Emitter, Flag, Scalar
 from simulator.workload.ir import Effect, Part, Special
@@ -69,6 +71,7 @@ class PixelThread:
         if result.vectors * result.lanes >= INDEX_LIMIT:
             raise InputError(name, "tensor exceeds 32-bit indices", "use a smaller batch")
         self.result = result
+        self.operator = operator
         self.inside: Flag | None = None
         if rows_by_block and max(result.height, result.batch * self.passes) > MAX_GRID:
             raise InputError(name, "image exceeds the grid", f"at most {MAX_GRID} rows and images")
@@ -153,14 +156,33 @@ class PixelThread:
             else:
                 yield vector[channel]
 
-    def store(self, values: list[Part], base: int, tensor: int) -> None:
-        """Round and write the thread's vector."""
+    def store(self, values: list[Part], result: TensorInfo, stages: tuple[Stage, ...] = ()) -> None:
+        """Round, carry through a chain of element-wise operators, and write the thread's vector."""
         vector = values[0].virtual
         packed = Part(vector, 0, vector.words)
+        tensor = self.emitter.tensor(result)
         if self.halves:
             packed = self.emitter.fresh(self.result.words, "packed")
             for word in range(packed.words):
                 pair = (values[2 * word], values[2 * word + 1])
                 self.emitter.op(Operation.CONVERT, Effect.PACK, (packed[word],), pair, dst_tensor=tensor)
-        pointer = self.emitter.pointer(base, self.index, self.scale, "result address")
-        self.emitter.store(pointer, packed, 0, self.inside, tensor)
+        last = result
+        if stages:
+            self.carry(packed, stages)
+            last = stages[-1].result
+        with self.emitter.working_for(stages[-1].operator if stages else self.operator):
+            pointer = self.emitter.pointer(last.base_address, self.index, self.scale, f"{last.name} address")
+            self.emitter.store(pointer, packed, 0, self.inside, self.emitter.tensor(last))
+
+    def carry(self, packed: Part, stages: tuple[Stage, ...]) -> None:
+        """The chain on the vector in registers; second operands lie like the result."""
+        emitter, result = self.emitter, self.result
+        channel = emitter.multiply_add(self.digits[3], result.lanes, name="channel")
+        parameters = channel_parameters(emitter, stages, channel, result.channels, result.lanes, self.inside)
+        pointers = {
+            number: emitter.pointer(stage.other.base_address, self.index, self.scale, "second address")
+            for number, stage in enumerate(stages)
+            if stage.other is not None
+        }
+        others = load_others(emitter, stages, pointers, result.words, 0, self.inside)
+        apply(emitter, stages, packed, self.halves, parameters, others)

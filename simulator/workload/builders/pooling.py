@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from hwmodels.operations import Operation
 from simulator.trace.schema import TensorInfo
+from simulator.workload.builders.chain import Stage
 from simulator.workload.builders.digits import combined
 from simulator.workload.builders.pixels import Pixels, PixelThread
 from simulator.workload.emit import Flag, Pointer, Scalar
@@ -59,13 +60,20 @@ class Pool:
         return not self.maximum and not self.counts_padding and partial
 
 
-def pooling_kernel(name: str, operator: str, pool: Pool, source: TensorInfo, result: TensorInfo) -> Kernel:
-    """The program of a pooling."""
+def pooling_kernel(
+    name: str,
+    operator: str,
+    pool: Pool,
+    source: TensorInfo,
+    result: TensorInfo,
+    stages: tuple[Stage, ...] = (),
+) -> Kernel:
+    """The program of a pooling, with the element-wise operators behind it."""
     thread = PixelThread(name, operator, pool.result)
     with thread.emitter.working_for(operator):
         window = Window(thread, pool, source)
         window.walk()
-        window.finish(result)
+        window.finish(result, stages)
     return thread.emitter.finish()
 
 
@@ -175,9 +183,8 @@ class Window:
             count = (self.count,)
             self.emitter.op(Operation.FADD, Effect.FLOAT_OFFSET, count, count, (1.0,), partial)
 
-    def finish(self, result: TensorInfo) -> None:
+    def finish(self, result: TensorInfo, stages: tuple[Stage, ...]) -> None:
         """Divide an average, and write."""
-        made = self.emitter.tensor(result)
         if self.count is not None:
             inverse = self.emitter.fresh(1, "inverse")
             numbers = (int(Function.RECIPROCAL),)
@@ -188,4 +195,4 @@ class Window:
             share = 1.0 / (self.pool.window[0] * self.pool.window[1])
             for total in self.totals:
                 self.emitter.op(Operation.FMUL, Effect.FLOAT_SCALE, (total,), (total,), (share,))
-        self.thread.store(self.totals, result.base_address, made)
+        self.thread.store(self.totals, result, stages)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hwmodels.errors import InputError
 from hwmodels.operations import Operation
 from simulator.trace.schema import TensorInfo
+from simulator.workload.builders.chain import Stage
 from simulator.workload.builders.pixels import Pixels, PixelThread
 from simulator.workload.ir import Effect, Function, Kernel, Part
 
@@ -36,7 +37,13 @@ class Response:
 
 
 def response_kernel(
-    name: str, operator: str, response: Response, image: Pixels, source: TensorInfo, result: TensorInfo
+    name: str,
+    operator: str,
+    response: Response,
+    image: Pixels,
+    source: TensorInfo,
+    result: TensorInfo,
+    stages: tuple[Stage, ...] = (),
 ) -> Kernel:
     """The program of a local response normalisation."""
     lanes = image.lanes
@@ -45,7 +52,7 @@ def response_kernel(
     thread = PixelThread(name, operator, image)
     emitter = thread.emitter
     with emitter.working_for(operator):
-        tensor, made = emitter.tensor(source), emitter.tensor(result)
+        tensor = emitter.tensor(source)
         pointer = emitter.pointer(
             source.base_address, thread.index, 4 * image.words, f"{source.name} address"
         )
@@ -79,7 +86,7 @@ def response_kernel(
             for word, value in enumerate(results):
                 emitter.op(Operation.FMUL, Effect.FLOAT_MULTIPLY, (vector[word],), (values[word], value))
             results = [vector[word] for word in range(image.words)]
-        thread.store(results, result.base_address, made)
+        thread.store(results, result, stages)
     return emitter.finish()
 
 

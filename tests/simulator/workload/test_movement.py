@@ -9,6 +9,7 @@ from onnx.reference import ReferenceEvaluator
 
 from simulator.trace.check import check
 from simulator.trace.info import info
+from simulator.workload.build import folded
 from simulator.workload.interpret import GlobalMemory, interpret
 from simulator.workload.layout import Placement
 from simulator.workload.onnx_import import graph_of
@@ -267,6 +268,48 @@ def test_what_is_not_built_is_opaque_with_its_reason(kind, shape, constants, att
     assert len(plan.opaque) == 1
     assert why in plan.opaque[0]
     check(plan.traces[0])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("cap", [None, 32])
+@pytest.mark.parametrize("kind", ["MaxPool", "AveragePool", "LRN", "Resize"])
+def test_image_operators_carry_a_chain(kind, cap, dtype):
+    """Batch normalisation, a residual sum and Relu behind the operator, in its kernel."""
+    rng = np.random.default_rng(4)
+    constants = {
+        name: (rng.uniform(0.5, 2, 16) if name == "v" else rng.standard_normal(16)).astype(dtype)
+        for name in "gbmv"
+    }
+    window = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    attributes = {"LRN": {"size": 5}, "Resize": {"mode": "linear"}}.get(kind, window)
+    scales = scaled(1, 2) if kind == "Resize" else {}
+    real = {name: value for name, value in scales.items() if name}
+    shape, wide = (2, 16, 5, 7), (2, 16, 5, 14 if kind == "Resize" else 7)
+    nodes = [
+        helper.make_node(kind, ["x", *scales], ["a"], name="first", **attributes),
+        helper.make_node("BatchNormalization", ["a", *"gbmv"], ["n"], name="norm"),
+        helper.make_node("Add", ["n", "r"], ["s"], name="sum"),
+        helper.make_node("Relu", ["s"], ["y"], name="relu"),
+    ]
+    shapes = {"x": shape, "r": wide}
+    model = model_of(nodes, shapes, {**constants, **real}, ["y"], dtype=dtype)
+    values = {name: rng.standard_normal(extent).astype(dtype) for name, extent in shapes.items()}
+    single = {name: value.astype(np.float32) for name, value in {**values, **constants}.items()}
+    plain = model_of(nodes, shapes, {**{n: single[n] for n in "gbmv"}, **real}, ["y"])
+    if kind == "LRN":
+        squares = np.pad(single["x"] ** 2, ((0, 0), (2, 2), (0, 0), (0, 0)))
+        total = sum(squares[:, first : first + 16] for first in range(5))
+        single["a"] = single["x"] / (1 + 1e-4 / 5 * total) ** 0.75
+        plain = model_of(
+            nodes[1:], {"a": shapes["x"], "r": shapes["r"]}, {n: single[n] for n in "gbmv"}, ["y"]
+        )
+    feed = {one.name: single[one.name] for one in plain.graph.input}
+    (truth,) = ReferenceEvaluator(plain).run(None, feed)
+    norm = graph_of(model, "made").operators[1]
+    (got,), plan = run_model(model, {**values, **folded(norm, constants)}, ["y"], cap)
+    assert [len(kernel.group.operators) for kernel in plan.kernels] == [4]
+    loose = 1e-2 if dtype == "float16" else 1e-5
+    np.testing.assert_allclose(got.astype(np.float32), truth, rtol=loose, atol=loose)
 
 
 def test_an_operator_list_reaches_every_kind():
