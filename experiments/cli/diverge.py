@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  stallscope diverge kernel:copy,megabytes=0.25 --gpu v100-sxm2-16gb --set gpu.scale=1/16
-  stallscope diverge mine.trace.npz --engines reference,compiled --json
+  stallscope diverge kernel:copy,megabytes=0.05 --gpu v100-sxm2-16gb --set gpu.scale=1/16
+  stallscope diverge kernel:copy,megabytes=0.05 --gpu v100-sxm2-16gb --set gpu.scale=1/16 --json
 
 TRACE is what `stallscope replay` takes. Both engines replay it whole; where they differ, again and again up
 to a cycle ever closer to the first difference: some ten times as long. Exit code 0: equal in every
@@ -42,9 +42,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--gpu", default="a100-sxm-40gb", metavar="CARD", help="card (default: %(default)s)")
     parser.add_argument(
         "--engines",
-        default="reference,compiled",
         metavar="A,B",
-        help="the two to compare (default: %(default)s)",
+        help="the two to compare (default: the two of this version; where it has one, that with itself)",
     )
     add_set(parser)
     add_common(parser)
@@ -56,18 +55,26 @@ def run(args: argparse.Namespace) -> int:
     from simulator.machine.diverge import compare_engines
     from simulator.trace.sources import traces_from
 
-    engines = tuple(name.strip() for name in args.engines.split(","))
-    if len(engines) != 2:
-        raise InputError("--engines", f"{args.engines!r} are not two engines", "write reference,compiled")
+    engines = _engines(args.engines)
     traces = traces_from(args.trace)
     gpu = load_gpu(args.gpu, gpu_settings(parse_settings(args.settings)))
     with Progress("diverge") as progress:
-        found = compare_engines(traces, gpu, (engines[0], engines[1]), report=progress.update)
+        found = compare_engines(traces, gpu, engines, report=progress.update)
     if args.json:
         print_json(_document(found))
     else:
         _print(found)
     return 0 if found.divergence is None else 1
+
+
+def _engines(text: str | None) -> tuple[str, str]:
+    from simulator.machine.replay import ENGINES
+
+    own = [*ENGINES, *ENGINES][:2]
+    names = own if text is None else [name.strip() for name in text.split(",")]
+    if len(names) != 2:
+        raise InputError("--engines", f"{text!r} are not two engines", f"write {','.join(own)}")
+    return names[0], names[1]
 
 
 def _document(found: "Comparison") -> dict[str, Any]:

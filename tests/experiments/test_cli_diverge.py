@@ -12,6 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from experiments.cli import main
+from experiments.cli.diverge import EPILOG
 from hwmodels import Gpu
 from hwmodels.errors import ResultError
 from simulator.machine import replay as engines
@@ -154,9 +155,20 @@ def test_two_engines_that_both_stop_alike_agree(register):
     assert compare_engines(from_spec(TRACE), CARD, ("stuck", "stuck")).divergence is None
 
 
+def test_the_examples_of_the_help_work(capsys):
+    examples = [line.split()[1:] for line in EPILOG.splitlines() if line.startswith("  stallscope")]
+    assert len(examples) == 2
+    for words in examples:
+        assert main(words) == 0
+    assert "are equal" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("engines_given", "message"),
-    [("reference", "write reference,compiled"), ("reference,refrence", "did you mean 'reference'")],
+    [
+        ("reference", "are not two engines; write reference,"),
+        ("reference,refrence", "did you mean 'reference'"),
+    ],
 )
 def test_engines_that_are_not_two_known_ones(engines_given, message, capsys):
     assert main(["diverge", TRACE, "--engines", engines_given, *SLICE]) == 2

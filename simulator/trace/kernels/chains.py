@@ -8,8 +8,8 @@ from typing import Annotated
 
 from hwmodels.operations import Operation
 from simulator.trace.builder import GlobalMemory, KernelBuilder
-from simulator.trace.kernels.common import size_bytes
-from simulator.trace.kernels.elementwise import MIB, Elementwise
+from simulator.trace.kernels.common import MIB, size_bytes
+from simulator.trace.kernels.elementwise import Elementwise
 from simulator.trace.kernels.registry import Megabytes, Switch, Threads, Width, kernel
 from simulator.trace.schema import RZ, KernelTrace
 

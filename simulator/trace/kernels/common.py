@@ -12,18 +12,19 @@ from simulator.trace.builder import KernelBuilder
 from simulator.trace.expression import Expression, block, thread
 from simulator.trace.schema import FIRST_PREDICATE, Guard
 
+MIB = 1 << 20
 INDEX, THREAD, ADDRESSES, COUNTER, DATA = 0, 1, 4, 12, 24
 
 
 def size_bytes(place: str, units: float, unit_bytes: int, multiple: int) -> int:
-    """A size given in MiB or KiB as bytes; it must hold a whole number of elements."""
+    """A size given in MiB or KiB as bytes, rounded up to a whole number of elements; one must fit."""
     size = int(units * unit_bytes)
-    if size < multiple or size % multiple:
-        nearest = max(multiple, round(size / multiple) * multiple)
+    if size < multiple:
+        least = f"{multiple / unit_bytes:g} {'MiB' if unit_bytes == MIB else 'KiB'}"
         raise InputError(
-            f"kernel:{place}", f"{size} bytes are not a multiple of {multiple}", f"{nearest} bytes would be"
+            f"kernel:{place}", f"{size} bytes hold no element of {multiple}", f"give {least} or more"
         )
-    return size
+    return -(-size // multiple) * multiple
 
 
 def power_of_two(place: str, value: int) -> None:

@@ -16,6 +16,7 @@ from simulator.trace.expression import Expression
 from simulator.trace.kernels.common import (
     DATA,
     INDEX,
+    MIB,
     begin,
     check_bounds,
     pointers,
@@ -24,7 +25,6 @@ from simulator.trace.kernels.common import (
 )
 from simulator.trace.schema import RZ, KernelTrace, TensorInfo
 
-MIB = 1 << 20
 LAST_REGISTER = 254
 Work = Callable[[KernelBuilder, list[int], int], int]
 

@@ -97,6 +97,20 @@ def test_a_strided_read_is_a_permutation_with_lanes_apart() -> None:
     assert [addresses[lane] - addresses[0] for lane in range(4)] == [0, 32, 64, 96]
 
 
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("copy,megabytes=0.1", 104_864),
+        ("copy,megabytes=0.1,bytes_per_lane=4", 104_860),
+        ("saxpy,megabytes=1", KIB * KIB),
+    ],
+)
+def test_a_size_is_rounded_up_to_whole_vectors(text: str, size: int) -> None:
+    """0.1 MiB are 104,857.6 bytes."""
+    (trace,) = from_spec(text)
+    assert {tensor.bytes for tensor in trace.tensors} == {size}
+
+
 @pytest.mark.parametrize("kind", ["read", "init", "copy", "scale", "triad"])
 def test_stream_reads_and_writes_one_double_a_thread(kind: str) -> None:
     (trace,) = named("stream", {"kind": kind, "megabytes": 0.25, "threads": 512, "shared_bytes": 4096})
@@ -238,7 +252,7 @@ BAD = [
     ("kernel:copy,threads=2.5", "'2.5' is not a whole number"),
     ("kernel:copy,threads=2048", "2048 is out of range; give 1 to 1,024"),
     ("kernel:copy,bytes_per_lane=12", "12 bytes a lane; use 4, 8 or 16"),
-    ("kernel:copy,megabytes=0.1", "bytes are not a multiple of 16; 104864 bytes would be"),
+    ("kernel:chase,stride=65536,kilobytes=32", "32768 bytes hold no element of 65536; give 64 KiB or more"),
     ("kernel:copy,unroll=64", "needs too many registers; unroll less"),
     ("kernel:chase,order=backwards", "unknown choice 'backwards'; did you mean"),
     ("kernel:chase,stride=12,kilobytes=12", "is no multiple of 8"),
