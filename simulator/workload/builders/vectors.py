@@ -8,7 +8,9 @@ immediates away. Otherwise each vector finds its indices by divisions by constan
 from simulator.trace.schema import TensorInfo
 from simulator.workload.affine import Index
 from simulator.workload.builders.axes import Reach, Space
-from simulator.workload.builders.pointwise_program import Pointwise
+from simulator.workload.builders.element_functions import ELEMENT_FUNCTIONS
+from simulator.workload.builders.floats import Floats
+from simulator.workload.builders.pointwise_program import RANDOM, Pointwise
 from simulator.workload.emit import Emitter, Flag, Pointer, Scalar
 from simulator.workload.ir import Part
 from simulator.workload.layout import VECTOR_BYTES
@@ -17,7 +19,9 @@ THREADS = 128
 MOST_LANES = 8
 PLAIN_VECTORS = 4
 FEW_VECTORS = 2
-LONG_PROGRAM = 4
+SHORT_PROGRAM = 4
+LONG_PROGRAM = 12
+RANDOM_WORK = 14
 
 
 def lanes_for(space: Space, program: Pointwise, wanted: int | None) -> int:
@@ -46,9 +50,27 @@ def vectors_for(space: Space, program: Pointwise, total: int, lanes: int) -> int
     """Vectors of a thread: several where there is little to hold, one where there is little to do."""
     moving = sum(not reach.constant for reach in space.reaches[: len(program.operands)])
     vectors = PLAIN_VECTORS if moving <= 1 and len(program.results) == 1 else FEW_VECTORS
-    if len(space.extents) > 1 or len(program.nodes) > LONG_PROGRAM:
+    work = instructions_an_element(program)
+    if len(space.extents) > 1 or work > SHORT_PROGRAM:
         vectors = FEW_VECTORS
+    if work > LONG_PROGRAM:
+        # More would only be more code: a long unrolled body misses the instruction caches.
+        vectors = 1
     return max(1, min(vectors, -(-total // (THREADS * lanes))))
+
+
+def instructions_an_element(program: Pointwise) -> int:
+    """Arithmetic instructions that an element takes, counted by writing them once."""
+    emitter = Emitter("count", (1, 1, 1), THREADS)
+    f = Floats(emitter)
+    cell = emitter.fresh(1)
+    random = 0
+    for node in program.nodes:
+        if node.function == RANDOM:
+            random += RANDOM_WORK
+        else:
+            ELEMENT_FUNCTIONS[node.function].emit(f, [cell] * len(node.inputs), node.numbers, None)
+    return len(emitter.bodies[0]) + random
 
 
 class PointAccess:
