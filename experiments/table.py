@@ -103,12 +103,12 @@ def cut_short(summary: Mapping[str, Any]) -> str:
     if not summary["partial"]:
         return ""
     missed = [
-        f"{name} never began {counted(one['kernels_not_begun'], 'kernel')}"
+        f"{counted(one['kernels_not_begun'], 'kernel')} of variant {name} that never began"
         for card in summary["gpus"].values()
         for name, one in card["variants"].items()
         if one["kernels_not_begun"]
     ]
-    left_out = f" Not in the tables: {'; '.join(missed)}." if missed else ""
+    left_out = f" Not in the tables: {' and '.join(missed)}." if missed else ""
     return (
         "Partial: a limit ended the replay before its kernels were done; the numbers are up to the stop."
         f"{left_out}"
