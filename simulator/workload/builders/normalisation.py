@@ -106,7 +106,7 @@ def statistics(
         if key >= 0:
             held[key] = cells
 
-    rows.each_chunk(look)
+    rows.each_chunk(look, feed.fetch)
     mean: Part | None = None
     if what.centred:
         average = f.multiply(rows.total(total, f.add), share)

@@ -62,7 +62,7 @@ def row_value(rows: Rows, what: Reduction, before: RowProgram | None = None) -> 
             value = ELEMENT_FUNCTIONS[what.before].emit(f, (cell,), (), None)
             accumulate(f, operation, effect, total, value, counts)
 
-    rows.each_chunk(look)
+    rows.each_chunk(look, feed.fetch)
     return rows.total(total, lambda a, b: f.op(operation, effect, (a, b)))
 
 

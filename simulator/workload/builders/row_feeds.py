@@ -58,15 +58,26 @@ class Feed:
         self.rows = rows
         self.track = track
         self.before = before
+        self.fetched: dict[int, list[list[Part]]] = {}
+
+    def fetch(self, place: Scalar, key: int, flag: Flag | None) -> None:
+        """Load a chunk that `read` will want."""
+        self.fetched[key] = self.load(place, key, flag)
+
+    def load(self, place: Scalar, key: int, flag: Flag | None) -> list[list[Part]]:
+        """The words of a chunk of every tensor that is read."""
+        tracks = self.rows.space.tracks
+        sources = [self.track] if self.before is None else [tracks[one] for one in self.before.operands]
+        return [self.rows.load(track, place, key, flag) for track in sources]
 
     def read(self, place: Scalar, key: int, flag: Flag | None, *, first: bool = False) -> list[Part]:
         """A chunk in single precision; the first pass also writes what others need."""
         rows = self.rows
+        loaded = self.fetched.pop(key, None) or self.load(place, key, flag)
         if self.before is None:
-            return rows.cells(self.track, rows.load(self.track, place, key, flag))
+            return rows.cells(self.track, loaded[0])
         tracks = rows.space.tracks
         operands = [tracks[number] for number in self.before.operands]
-        loaded = [rows.load(track, place, key, flag) for track in operands]
         columns = [rows.cells(track, words) for track, words in zip(operands, loaded, strict=True)]
         homes = sinks(rows, self.before) if first else {}
         made = [

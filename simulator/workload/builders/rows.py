@@ -20,7 +20,9 @@ WARP = 32
 WARPS_A_BLOCK = 4
 BLOCKS = (128, 256, 512, 1024)
 MOST_ELEMENTS = 32
+TOGETHER = 4
 Combine = Callable[[Part, Part], Part]
+Fetch = Callable[[Scalar, int, Flag | None], None]
 Visit = Callable[[Scalar, int, Flag | None, Flag | None], None]
 
 
@@ -42,8 +44,11 @@ class Rows:
         self.group, self.threads = self.team(share)
         self.width = self.group * self.lanes
         self.chunks = -(-share // self.width)
-        self.piece = self.chunks * self.width
         self.resident = self.chunks * self.lanes <= most
+        if not self.resident:
+            # Whole turns of a loop, so that no segment reaches into the next one.
+            self.chunks = -(-self.chunks // TOGETHER) * TOGETHER
+        self.piece = self.chunks * self.width
         rows_a_block = self.threads // self.group
         blocks = -(-self.rows // rows_a_block)
         self.emitter = Emitter(name, (blocks, segments, 1), self.threads)
@@ -139,21 +144,38 @@ class Rows:
             if track.kept not in self.row_offsets:
                 self.row_offsets[track.kept] = self.offset(self.row, self.space.kept, track.kept)
 
-    def each_chunk(self, visit: Visit) -> None:
+    def each_chunk(self, visit: Visit, fetch: Fetch | None = None) -> None:
         """Call `visit(place, key, load flag, sum flag)` for each chunk of the row: the first flag switches
-        memory accesses, the second what must not count (None: nothing). The key of a chunk in a loop is -1.
+        memory accesses, the second what must not count (None: nothing). The key of a chunk in a loop is
+        negative. `fetch(place, key, load flag)` comes before, for some chunks at once, so that their loads
+        overlap.
         """
+        together = TOGETHER if fetch is not None else 1
         with self.emitter.working_for(self.operator):
-            if not self.resident:
-                self.prepare(self.space.tracks)
-                with self.emitter.repeat(self.chunks) as turn:
-                    place = self.emitter.multiply_add(turn, self.width, self.start, "place")
-                    visit(place, -1, *self.flags(place, self.chunks - 1))
+            if self.resident:
+                for start in range(0, self.chunks, together):
+                    self.some_chunks(
+                        self.start, range(start, min(start + together, self.chunks)), visit, fetch
+                    )
                 return
-            for chunk in range(self.chunks):
-                step = chunk * self.width
-                place = self.emitter.add(self.start, step) if step else self.start
-                visit(place, chunk, *self.flags(place, chunk))
+            self.prepare(self.space.tracks)
+            turns = -(-self.chunks // together)
+            with self.emitter.repeat(turns) as turn:
+                place = self.emitter.multiply_add(turn, together * self.width, self.start, "place")
+                self.some_chunks(place, range(-together, 0), visit, fetch)
+
+    def some_chunks(self, start: Scalar, keys: range, visit: Visit, fetch: Fetch | None) -> None:
+        """Fetch some chunks, then visit them; negative keys count from the place in a loop."""
+        ready = []
+        for number, key in enumerate(keys):
+            step = (number if key < 0 else key) * self.width
+            place = self.emitter.add(start, step) if step else start
+            load_flag, sum_flag = self.flags(place, self.chunks - 1 if key < 0 else key)
+            ready.append((place, key, load_flag, sum_flag))
+            if fetch is not None:
+                fetch(place, key, load_flag)
+        for place, key, load_flag, sum_flag in ready:
+            visit(place, key, load_flag, sum_flag)
 
     def flags(self, place: Scalar, chunk: int) -> tuple[Flag | None, Flag | None]:
         """(load flag, sum flag) of a chunk; where a row is shared, any chunk may lie beyond its end."""

@@ -42,7 +42,7 @@ def softmax_kernel(
             if key >= 0:
                 held[key] = cells
 
-        rows.each_chunk(look)
+        rows.each_chunk(look, feed.fetch)
         peak = rows.total(greatest, f.maximum)
         lowered = f.multiply(peak, -LOG2_E)
         total = f.constant(0.0)

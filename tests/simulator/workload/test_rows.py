@@ -152,7 +152,9 @@ def test_reductions(run_kernels, shape, axes, name):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
-@pytest.mark.parametrize(("shape", "axes", "segments"), [((3, 9001), (1,), 4), ((2, 5, 700), (0, 2), 3)])
+@pytest.mark.parametrize(
+    ("shape", "axes", "segments"), [((3, 9001), (1,), 4), ((2, 5, 700), (0, 2), 3), ((1, 70_001), (1,), 2)]
+)
 def test_rows_shared_by_blocks(run_kernels, shape, axes, segments, dtype):
     x = np.random.default_rng(4).normal(size=shape).astype(dtype)
     expected = x.astype(np.float64).sum(axis=axes, keepdims=True)
