@@ -44,7 +44,7 @@ def collect(machine: Machine, partial: bool) -> RunRecord:
         peak_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     )
     if partial:
-        progress, following = tables["kernel_states"], next_fs(machine.store.record)
+        progress, following = tables["kernel_states"], next_fs(machine.store.here)
         ended = (progress["done"] >= progress["blocks"]).tolist()
         end_at_stop(record, ended, machine.now_fs, following, machine.options.max_cycles)
     return record
