@@ -27,6 +27,13 @@ PLAIN = {
 MARK = "computed ahead: "
 TYPES = frozenset({1, 10, 11})  # float, half, double, as ONNX counts them
 SHAPES = frozenset({"Shape", "Size"})
+# Results have at most as many elements as the product of the inputs' sizes.
+MODEST = frozenset({
+    "Abs", "Add", "And", "Cast", "Ceil", "Concat", "Div", "Equal", "Flatten", "Floor", "Gather", "Greater",
+    "GreaterOrEqual", "Identity", "Less", "LessOrEqual", "Max", "Min", "Mod", "Mul", "Neg", "Not", "Or",
+    "Pow", "Reciprocal", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum", "Reshape", "Slice", "Sqrt",
+    "Squeeze", "Sub", "Transpose", "Unsqueeze", "Where",
+})  # fmt: skip
 UNSTEADY = frozenset({"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomUniform"})
 
 
@@ -145,11 +152,23 @@ def computed(
         return None
     if node.op_type in CONSTANTS and not derived & set(names):
         return None
-    results = evaluated(model, node, {name: known[name] for name in names})
+    feed = {name: known[name] for name in names}
+    if not bounded(node, feed, shapes):
+        return None
+    results = evaluated(model, node, feed)
     if results is None or any(value.size > LIMIT for value in results.values()):
         return None
     whole = all(value.dtype.kind in "iub" for value in results.values())
     return results if whole or derived & set(names) else None
+
+
+def bounded(node: Any, feed: dict[str, Array], shapes: dict[str, tuple[int, ...]]) -> bool:
+    """Whether results are known to be small before anything is computed: a file may ask for a range of any
+    length.
+    """
+    if node.op_type in MODEST:
+        return prod(max(1, value.size) for value in feed.values()) <= LIMIT
+    return all(name in shapes and prod(shapes[name]) <= LIMIT for name in node.output if name)
 
 
 def evaluated(model: Any, node: Any, feed: dict[str, Array]) -> dict[str, Array] | None:

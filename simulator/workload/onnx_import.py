@@ -77,7 +77,7 @@ def graph_of(model: Any, name: str, batch: int | None = None, dtype: str | None 
     del model.graph.value_info[:]
 
     def infer(one: Any) -> Any:
-        return onnx.shape_inference.infer_shapes(one, check_type=True, strict_mode=True, data_prop=True)
+        return onnx.shape_inference.infer_shapes(one, check_type=True, strict_mode=True)
 
     try:
         inferred = fold(model, infer)

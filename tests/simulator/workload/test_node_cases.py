@@ -66,7 +66,7 @@ def cases():
 
 
 def infer(model):
-    return onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+    return onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
 
 
 def run_case(case):
