@@ -47,7 +47,8 @@ def refuse_unknown(gpu: Gpu) -> None:
     for key, value, most, what in limits:
         if value > most and key != "sm.max_threads_per_block":
             raise InputError(
-                f"gpu.{key}", f"the compiled engine has room for {most} {what}, not {value}",
+                f"gpu.{key}",
+                f"the compiled engine has room for {most} {what}, not {value}",
                 "use the reference engine",
             )
 
@@ -218,9 +219,7 @@ def _l2(store: Store, gpu: Gpu) -> None:
     store.records("l2_lines", layout_memory.L2_LINE, slots)
     store.integers("miss_heads", l2.slices * chains, -1)
     parts = gpu.memory_partitions
-    store.records(
-        "partitions", layout_memory.PARTITION, parts, due_fs=NEVER, on_way=-1, returned=-1
-    )
+    store.records("partitions", layout_memory.PARTITION, parts, due_fs=NEVER, on_way=-1, returned=-1)
 
 
 def _dram(store: Store, gpu: Gpu) -> None:
@@ -266,12 +265,25 @@ def _dram(store: Store, gpu: Gpu) -> None:
     segments = [(SEGMENT_FIELDS.index(s.field), s.low, s.width, s.shift) for s in places.segments]
     store.put("segment_table", np.array(segments, np.int64))
     store.records(
-        "channels", layout_memory.CHANNEL, channels,
-        tick_ck=-1, refresh_wake=FAR, last_column_ck=-1, last_row_ck=-1, due=FAR,
+        "channels",
+        layout_memory.CHANNEL,
+        channels,
+        tick_ck=-1,
+        refresh_wake=FAR,
+        last_column_ck=-1,
+        last_row_ck=-1,
+        due=FAR,
     )
     table = store.records(
-        "pseudos", layout_memory.PSEUDO, pseudos,
-        last_acts=-FAR, bus_mode=-1, column_wake=FAR, row_wake=FAR, refresh_due=FAR, refresh_bank=-1,
+        "pseudos",
+        layout_memory.PSEUDO,
+        pseudos,
+        last_acts=-FAR,
+        bus_mode=-1,
+        column_wake=FAR,
+        row_wake=FAR,
+        refresh_due=FAR,
+        refresh_bank=-1,
         refresh_look_ck=FAR,
     )
     table["refresh_left"] = every
@@ -306,15 +318,15 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     sms, slices, parts = gpu.sm_count, gpu.l2.slices, gpu.memory_partitions
     subs = sms * gpu.sm.sub_cores
     pseudos = gpu.dram.channels * gpu.dram.pseudo_channels_per_channel
-    table = store.records(
-        "components", layout.COMPONENT, sms + 2 + parts, next_fs=NEVER, inbox=-1
-    )
+    table = store.records("components", layout.COMPONENT, sms + 2 + parts, next_fs=NEVER, inbox=-1)
     table["period_fs"] = gpu.sm_period_fs
     table["period_fs"][sms + 1 :] = gpu.l2_period_fs
     q_slice = 4 * subs
     q_reply = q_slice + 4 * slices
     q_front = q_reply + slices
-    store.set(q_slice=q_slice, q_reply=q_reply, q_front=q_front, meter_crossbar=2 * sms, meter_slice=2 * sms + 2)
+    store.set(
+        q_slice=q_slice, q_reply=q_reply, q_front=q_front, meter_crossbar=2 * sms, meter_slice=2 * sms + 2
+    )
     store.records("queues", layout.QUEUE, q_front + 2 * pseudos, head=-1, tail=-1)
     store.records("meters", layout.METER, 2 * sms + 2 + 3 * slices)
     fastest = min(gpu.sm_period_fs, gpu.l2_period_fs, gpu.dram_period_fs)

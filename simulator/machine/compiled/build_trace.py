@@ -100,8 +100,14 @@ class TraceTables:
         for coefficient, inner, offset, divisor, modulus in source.quotients:
             first, count = self.sum(inner)
             self.quotients.add(
-                coefficient=coefficient, pairs=first, pair_count=count, offset=offset, divisor=divisor,
-                modulus=modulus, lane_factor=0, period=1,
+                coefficient=coefficient,
+                pairs=first,
+                pair_count=count,
+                offset=offset,
+                divisor=divisor,
+                modulus=modulus,
+                lane_factor=0,
+                period=1,
             )
         lane_terms = len(self.quotients.rows)
         for term in source.lane_terms:
@@ -111,13 +117,27 @@ class TraceTables:
                 )
             first, count = self.sum(term.linear)
             self.quotients.add(
-                coefficient=term.coefficient, pairs=first, pair_count=count, offset=term.offset,
-                divisor=term.divisor, modulus=term.modulus, lane_factor=term.lane_factor, period=term.period,
+                coefficient=term.coefficient,
+                pairs=first,
+                pair_count=count,
+                offset=term.offset,
+                divisor=term.divisor,
+                modulus=term.modulus,
+                lane_factor=term.lane_factor,
+                period=term.period,
             )
         number = self.expressions.add(
-            constant=source.constant, pairs=pairs, pair_count=pair_count, quotients=quotients,
-            quotient_count=len(source.quotients), lane_terms=lane_terms, lane_count=len(source.lane_terms),
-            stride=source.stride, pattern=self.pattern(source.offsets), low=source.low, high=source.high,
+            constant=source.constant,
+            pairs=pairs,
+            pair_count=pair_count,
+            quotients=quotients,
+            quotient_count=len(source.quotients),
+            lane_terms=lane_terms,
+            lane_count=len(source.lane_terms),
+            stride=source.stride,
+            pattern=self.pattern(source.offsets),
+            low=source.low,
+            high=source.high,
         )
         self.compiled[id(source)] = number
         return number
@@ -143,13 +163,29 @@ class TraceTables:
         for one in flat.guards[static]:
             self.guards.add(expression=self.expression(one.expression), low=one.low, high=one.high)
         self.instructions.add(
-            fetch_line=inst.fetch_line, operation=inst.operation, kind=inst.kind, pipeline=inst.pipeline,
-            latency=inst.latency, interval_tenths=inst.interval_tenths, operand_cycles=inst.operand_cycles,
-            depends=depends, depends_count=depends_count, dst=dst, dst_count=dst_count, consumes=consumes,
-            consumes_count=len(inst.consumes), produces=int(inst.produces), bytes_per_lane=inst.bytes_per_lane,
-            access_class=inst.access_class, bypass=int(inst.bypass_l1), count=inst.count,
-            full_passes=inst.full_passes, mask=flat.instructions[static].mask, guard=guard,
-            guard_count=len(flat.guards[static]), address=self.expression(flat.addresses[static]),
+            fetch_line=inst.fetch_line,
+            operation=inst.operation,
+            kind=inst.kind,
+            pipeline=inst.pipeline,
+            latency=inst.latency,
+            interval_tenths=inst.interval_tenths,
+            operand_cycles=inst.operand_cycles,
+            depends=depends,
+            depends_count=depends_count,
+            dst=dst,
+            dst_count=dst_count,
+            consumes=consumes,
+            consumes_count=len(inst.consumes),
+            produces=int(inst.produces),
+            bytes_per_lane=inst.bytes_per_lane,
+            access_class=inst.access_class,
+            bypass=int(inst.bypass_l1),
+            count=inst.count,
+            full_passes=inst.full_passes,
+            mask=flat.instructions[static].mask,
+            guard=guard,
+            guard_count=len(flat.guards[static]),
+            address=self.expression(flat.addresses[static]),
             accesses=flat.accesses[static],
         )
 
@@ -163,7 +199,9 @@ class TraceTables:
         self.steps += flat.steps
         for mark in flat.marks:
             self.marks.add(
-                kind=mark.kind, variable=int(mark.variable), partner=mark.partner,
+                kind=mark.kind,
+                variable=int(mark.variable),
+                partner=mark.partner,
                 trips=self.expression(mark.trips),
             )
         self.registers = max(self.registers, len(numbers))
@@ -171,12 +209,25 @@ class TraceTables:
             self.streams.append(progress.stream)
         first_variant, first_row = self.recorded.add(trace, self)
         self.kernels.add(
-            first=first, step_first=step_first, mark_first=mark_first, lines=program.lines,
-            first_line=self.lines, warps=trace.warps_per_block, threads=trace.threads_per_block,
-            grid_x=trace.grid[0], grid_y=trace.grid[1], recorded=int(trace.recording is not None),
-            first_variant=first_variant, first_row=first_row, blocks=trace.blocks,
-            stream=self.streams.index(progress.stream), following=-1, registers=progress.registers_per_warp,
-            shared=progress.shared_bytes, barriers=progress.barriers, carveout=progress.carveout_bytes,
+            first=first,
+            step_first=step_first,
+            mark_first=mark_first,
+            lines=program.lines,
+            first_line=self.lines,
+            warps=trace.warps_per_block,
+            threads=trace.threads_per_block,
+            grid_x=trace.grid[0],
+            grid_y=trace.grid[1],
+            recorded=int(trace.recording is not None),
+            first_variant=first_variant,
+            first_row=first_row,
+            blocks=trace.blocks,
+            stream=self.streams.index(progress.stream),
+            following=-1,
+            registers=progress.registers_per_warp,
+            shared=progress.shared_bytes,
+            barriers=progress.barriers,
+            carveout=progress.carveout_bytes,
             start_fs=-1,
         )
         self.lines += program.lines
@@ -215,8 +266,11 @@ class Recordings:
             rows[page.blocks] = self.row_count + np.arange(len(page.blocks)) * trace.warps_per_block
             self.starts.append(
                 np.stack(
-                    (starts[:-1] + self.instruction_count, starts[1:] + self.instruction_count,
-                     accesses[:-1] + self.access_count),
+                    (
+                        starts[:-1] + self.instruction_count,
+                        starts[1:] + self.instruction_count,
+                        accesses[:-1] + self.access_count,
+                    ),
                     axis=1,
                 )
             )
@@ -243,15 +297,21 @@ def build_traces(
     for trace, program, own in zip(traces, programs, progress, strict=True):
         tables.kernel(trace, program, own)
     for rows, name in (
-        (tables.instructions, "instructions"), (tables.marks, "marks"), (tables.expressions, "expressions"),
-        (tables.quotients, "quotients"), (tables.guards, "guards"),
+        (tables.instructions, "instructions"),
+        (tables.marks, "marks"),
+        (tables.expressions, "expressions"),
+        (tables.quotients, "quotients"),
+        (tables.guards, "guards"),
     ):
         store.put(name, rows.table())
     kernels = store.put("kernel_states", tables.kernels.table())
     for stream in range(len(tables.streams)):
         own_kernels = np.flatnonzero(kernels["stream"] == stream)
         kernels["following"][own_kernels[:-1]] = own_kernels[1:]
-    store.put("stream_current", np.array([kernels["stream"].tolist().index(s) for s in range(len(tables.streams))], np.int64))
+    store.put(
+        "stream_current",
+        np.array([kernels["stream"].tolist().index(s) for s in range(len(tables.streams))], np.int64),
+    )
     store.put("pairs", np.array(tables.pairs or [(0, 0)], np.int64))
     store.put("register_lists", np.array(tables.register_lists or [0], np.int64))
     store.put("operands", np.array(tables.operands or [(0, 0, 0)], np.int64))
@@ -260,8 +320,12 @@ def build_traces(
     patterns["offsets"][: tables.pattern_count] = np.concatenate(tables.patterns or [patterns["offsets"][:0]])
     recorded = tables.recorded
     for name, parts in (
-        ("variants", recorded.variants), ("variant_statics", recorded.statics), ("variant_masks", recorded.masks),
-        ("bases", recorded.bases), ("pattern_ids", recorded.pattern_ids), ("starts", recorded.starts),
+        ("variants", recorded.variants),
+        ("variant_statics", recorded.statics),
+        ("variant_masks", recorded.masks),
+        ("bases", recorded.bases),
+        ("pattern_ids", recorded.pattern_ids),
+        ("starts", recorded.starts),
     ):
         store.put(name, _joined(parts))
     store.put("recorded_rows", np.array(recorded.rows or [0], np.int64))

@@ -1,8 +1,9 @@
-"""Where compiled code is kept: in the user's cache folder, under the digest of everything that it was made from.
+"""Where compiled code is kept: in the user's cache folder, under the digest of everything that it was made
+from.
 
-numba doesn't notice an edit of a function in another file, so code that was kept for other sources must never be
-found: the folder's name is the digest of the sources and of the libraries' versions. Several processes may compile
-into one folder at once; each file there appears whole.
+numba doesn't notice an edit of a function in another file, so code that was kept for other sources must never
+be found: the folder's name is the digest of the sources and of the libraries' versions. Several processes may
+compile into one folder at once; each file there appears whole.
 """
 
 from __future__ import annotations
@@ -15,8 +16,24 @@ from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-SOURCES = ("hwmodels", "simulator/machine/compiled", "simulator/machine", "simulator/statistics", "simulator/trace")
-"""Folders whose Python files decide what compiled code does; the last three without those below them."""
+SOURCES = (
+    "hwmodels/**/*.py",
+    "simulator/machine/compiled/*.py",
+    "simulator/machine/messages.py",
+    "simulator/machine/order.py",
+    "simulator/machine/program.py",
+    "simulator/machine/state*.py",
+    "simulator/machine/reference/l1.py",
+    "simulator/machine/reference/launcher.py",
+    "simulator/statistics/phases.py",
+    "simulator/statistics/record.py",
+    "simulator/statistics/schema.py",
+    "simulator/trace/cursor.py",
+    "simulator/trace/expression.py",
+    "simulator/trace/flat.py",
+    "simulator/trace/schema.py",
+)
+"""Files that compiled code takes rules or constants from."""
 LIBRARIES = ("numba", "llvmlite", "numpy")
 MARK = "complete"
 
@@ -35,9 +52,8 @@ def digest() -> str:
     hashed = hashlib.sha256()
     for name in (*LIBRARIES, platform.python_version(), platform.machine()):
         hashed.update(f"{name} {version(name) if name in LIBRARIES else ''}\n".encode())
-    for place, folder in enumerate(SOURCES):
-        files = (ROOT / folder).rglob("*.py") if place < 2 else (ROOT / folder).glob("*.py")
-        for path in sorted(files):
+    for pattern in SOURCES:
+        for path in sorted(ROOT.glob(pattern)):
             hashed.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
     return hashed.hexdigest()[:24]
 

@@ -123,9 +123,13 @@ def _requests(machine: Machine) -> list[RequestRecord]:
     order: Any = log["sm"].argsort(kind="stable")
     return [
         RequestRecord(
-            int(one["kernel"]), int(one["sm"]), int(one["slot"]), int(one["access_class"]),
-            int(one["issue_fs"]), int(one["finish_fs"]), one["phases"].tolist(),
+            int(one["kernel"]),
+            int(one["sm"]),
+            int(one["slot"]),
+            int(one["access_class"]),
+            int(one["issue_fs"]),
+            int(one["finish_fs"]),
+            one["phases"].tolist(),
         )
         for one in log[order]
     ]
-

@@ -1,7 +1,7 @@
 """Counters by kernel, and the latency record that a packet carries.
 
-The components add to one table, since a window never reaches over the edge of an interval: at an edge all have
-done what came before it and nothing after. Nothing of the hardware is modelled here.
+The components add to one table, since a window never reaches over the edge of an interval: at an edge all
+have done what came before it and nothing after. Nothing of the hardware is modelled here.
 """
 
 from __future__ import annotations
@@ -24,4 +24,3 @@ def mark(one: Any, phase: int, now_fs: int) -> None:
     """Charge the time since a packet's last mark to a phase."""
     one.phases[phase] += now_fs - one.last_fs
     one.last_fs = now_fs
-

@@ -1,8 +1,9 @@
 """The reply network of the crossbar: a FIFO for each slice, of which only the oldest few packets may leave,
 and the SMs' ports.
 
-The machine of the reference engine's file of this name. In each round every slice proposes one packet to the port
-that it wants; `proposal` holds, by SM, the slice that leads so far, and those that lost go into the next round.
+The machine of the reference engine's file of this name. In each round every slice proposes one packet to the
+port that it wants; `proposal` holds, by SM, the slice that leads so far, and those that lost go into the next
+round.
 """
 
 from __future__ import annotations

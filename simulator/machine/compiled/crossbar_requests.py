@@ -1,8 +1,8 @@
 """The request network of the crossbar: the in-ports of the SMs, a virtual output queue for each slice, the
 slices' ports.
 
-The machine of the reference engine's file of this name. When a slice may take its next packet stands in a table
-by slice, which a tick looks through.
+The machine of the reference engine's file of this name. When a slice may take its next packet stands in a
+table by slice, which a tick looks through.
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ def arbitrate(m: Any, cycle: int, now_fs: int) -> None:
             first = min(first, sm)
             last = max(last, sm)
     for sm in range(first, last + 1):
-        credits = load(m.returned, sm)
-        if credits:
+        free = load(m.returned, sm)
+        if free:
             store(m.returned, sm, 0)
-            send(m, m.crossbar, 1 + sm, now_fs, m.crossbar_to_sm_fs, SM_CREDIT, credits, 0)
+            send(m, m.crossbar, 1 + sm, now_fs, m.crossbar_to_sm_fs, SM_CREDIT, free, 0)
     due = NEVER
     for slice_id in range(m.slices):
         due = min(due, load(m.armed, slice_id))

@@ -1,7 +1,8 @@
-"""A DRAM channel: one row command and one column command a clock at most, the oldest of its pseudo-channels first.
+"""A DRAM channel: one row command and one column command a clock at most, the oldest of its pseudo-channels
+first.
 
-The machine of the reference engine's file of this name; its queues, candidates, commands and refresh are in files
-of the same names beside this one.
+The machine of the reference engine's file of this name; its queues, candidates, commands and refresh are in
+files of the same names beside this one.
 """
 
 from __future__ import annotations

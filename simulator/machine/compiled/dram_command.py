@@ -1,7 +1,7 @@
 """The commands of a DRAM channel: what each does to rows, clocks, buses and counters.
 
-A command moves the first legal clocks of what it binds by the distances of the constraint table, which stand in
-the machine's record. Legality is the caller's business.
+A command moves the first legal clocks of what it binds by the distances of the constraint table, which stand
+in the machine's record. Legality is the caller's business.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The request queues of a DRAM channel: entering a request, and which banks are candidates for what.
 
-In each direction a bank is at most one candidate: for a column command, under the age of its oldest request for
-the open row, or else for a row command, under the age of its oldest request. A bank's requests are one chain by
-age, searched where the reference engine has a dictionary by row. Nothing is issued here.
+In each direction a bank is at most one candidate: for a column command, under the age of its oldest request
+for the open row, or else for a row command, under the age of its oldest request. A bank's requests are one
+chain by age, searched where the reference engine has a dictionary by row. Nothing is issued here.
 """
 
 from __future__ import annotations

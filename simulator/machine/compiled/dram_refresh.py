@@ -1,7 +1,7 @@
 """Refresh of a DRAM channel: when it falls due, which bank takes it, and how idle time is caught up.
 
-The rules are those of the reference engine's file of this name. Idle time is stepped through refresh by refresh:
-at this engine's speed a jump over whole rounds would save nothing, and both give the same state.
+The rules are those of the reference engine's file of this name. Idle time is stepped through refresh by
+refresh: at this engine's speed a jump over whole rounds would save nothing, and both give the same state.
 """
 
 from __future__ import annotations

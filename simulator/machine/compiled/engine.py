@@ -1,5 +1,5 @@
-"""The compiled engine: lays out the tables of a card and its kernels, runs the compiled machine, and collects the
-record.
+"""The compiled engine: lays out the tables of a card and its kernels, runs the compiled machine, and collects
+the record.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from simulator.machine.compiled.build_card import build_card
 from simulator.machine.compiled.build_trace import build_traces
 from simulator.machine.compiled.collect import collect
 from simulator.machine.compiled.layout import WIDTH
-from simulator.machine.compiled.units import unit_addresses
 from simulator.machine.compiled.store import POOL_TABLES, Store
+from simulator.machine.compiled.units import unit_addresses
 from simulator.machine.compiled.watchdog import waits_for
 from simulator.machine.launchable import occupancy_of, progress_of
 from simulator.machine.options import Options
@@ -70,7 +70,9 @@ class Machine:
         return int(self.store.tables["components"]["ticked_fs"].max())
 
     def run(self) -> RunRecord:
-        """Run to the end (or to a limit); a ResultError from the watchdog if work is left that nobody goes on with."""
+        """Run to the end (or to a limit); a ResultError from the watchdog if work is left that nobody goes on
+        with.
+        """
         started, started_cpu = time.perf_counter(), time.process_time()
         options = self.options
         limit_fs = None if options.max_cycles is None else options.max_cycles * self.gpu.sm_period_fs
@@ -118,7 +120,9 @@ class Machine:
                 self.store.grow_where_low()
                 self._grow_log()
             else:
-                raise ResultError("compiled engine", _words(answer), "use the reference engine, and report it")
+                raise ResultError(
+                    "compiled engine", _words(answer), "use the reference engine, and report it"
+                )
 
     def _grow_edges(self) -> None:
         store = self.store

@@ -1,7 +1,8 @@
-"""Instruction supply of an SM: an L0 cache a sub-core, one instruction cache behind them, and the fill from L2.
+"""Instruction supply of an SM: an L0 cache a sub-core, one instruction cache behind them, and the fill from
+L2.
 
-The machine of the reference engine's file of this name. A cache is a short table of (line, cycle at which it is
-there, LRU stamp); lines are numbered over all kernels.
+The machine of the reference engine's file of this name. A cache is a short table of (line, cycle at which it
+is there, LRU stamp); lines are numbered over all kernels.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ def _fill(m: Any, sub: int, line: int, cycle: int) -> int:
 
 @compiled
 def get_line(m: Any, sub: int, kernel: int, line: int, cycle: int) -> tuple[int, int]:
-    """(cycle at which a warp of this sub-core has the line, whether the sub-core had it); starts the next one."""
+    """(cycle at which a warp of this sub-core has the line, whether the sub-core had it); starts the next
+    one.
+    """
     program = kernel_at(m.kernel_states, kernel)
     first = sub * ENTRY * m.l0_buffer_lines
     wanted = program.first_line + line

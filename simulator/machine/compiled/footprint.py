@@ -1,8 +1,9 @@
-"""What a warp access touches: lines, sectors, whole sectors, and the data-port cycles, by the rules of `hwmodels`.
+"""What a warp access touches: lines, sectors, whole sectors, and the data-port cycles, by the rules of
+`hwmodels`.
 
-Equal patterns recur millions of times in a kernel, so results are kept in small tables by (pattern, place, mask,
-width); a result that finds its place taken replaces what stood there. Offsets that are no kept pattern are worked
-out each time.
+Equal patterns recur millions of times in a kernel, so results are kept in small tables by (pattern, place,
+mask, width); a result that finds its place taken replaces what stood there. Offsets that are no kept pattern
+are worked out each time.
 """
 
 from __future__ import annotations

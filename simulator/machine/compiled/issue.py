@@ -1,4 +1,5 @@
-"""Issue: what one warp instruction does in the cycle in which it is selected, and what its write-back does later.
+"""Issue: what one warp instruction does in the cycle in which it is selected, and what its write-back does
+later.
 
 The machine of the reference engine's file of this name. A group of asynchronous copies is an entry whose item
 counts the copies that have not landed.
@@ -161,7 +162,7 @@ def _commit(m: Any, warp: Any) -> None:
 
 
 @compiled
-def _advance(m: Any, index: int, inst: Any, cycle: int) -> None:
+def _advance(m: Any, index: int, cycle: int) -> None:
     warp = warp_at(m.warps, index)
     before = warp.following
     advance(m, warp)
@@ -187,7 +188,9 @@ def _exit(m: Any, index: int, cycle: int) -> None:
 
 @compiled
 def issue(m: Any, own: Any, index: int, cycle: int) -> int:
-    """Issue the warp's next instruction in sub-core `own`; whether to look at the warp again in the next cycle."""
+    """Issue the warp's next instruction in sub-core `own`; whether to look at the warp again in the next
+    cycle.
+    """
     warp = warp_at(m.warps, index)
     inst = instruction(m.instructions, warp.following)
     kernel = warp.kernel
@@ -229,7 +232,7 @@ def issue(m: Any, own: Any, index: int, cycle: int) -> int:
         warp.parked = 1
         again = 0
         fence_if_done(m, index, cycle)
-    _advance(m, index, inst, cycle)
+    _advance(m, index, cycle)
     if warp.following < 0:
         _exit(m, index, cycle)
         return 0
@@ -240,8 +243,8 @@ def issue(m: Any, own: Any, index: int, cycle: int) -> int:
 
 @compiled
 def returned(m: Any, asked: int, latency_fs: int, cycle: int) -> int:
-    """A load, atomic or shuffle writes back (or an asynchronous copy lands, or a shared store is done); whether the
-    warp has exited and may end.
+    """A load, atomic or shuffle writes back (or an asynchronous copy lands, or a shared store is done);
+    whether the warp has exited and may end.
     """
     request = request_at(m.requests, asked)
     inst = instruction(m.instructions, request.inst)

@@ -2,8 +2,8 @@
 
 State lies in arrays of 64-bit integers with named fields. A compiled function gets the address of a table and
 an index, and sees a record: a bare pointer, without the counting of references that makes arrays as arguments
-three times slower, and quick to compile. With compilation switched off (NUMBA_DISABLE_JIT=1) the same names are
-plain Python over the same tables, with their bounds checked. Nothing of the hardware is modelled here.
+three times slower, and quick to compile. With compilation switched off (NUMBA_DISABLE_JIT=1) the same names
+are plain Python over the same tables, with their bounds checked. Nothing of the hardware is modelled here.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from simulator.machine.compiled import cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-OPTIONS = {"cache": True, "error_model": "numpy", "_nrt": False}
-INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "_nrt": False}
+INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 WITHOUT_COMPILER = bool(config.DISABLE_JIT)
 CACHE = cache.folder()
 config.CACHE_DIR = str(CACHE)
@@ -45,30 +45,32 @@ tables: dict[int, Any] = {}
 
 def compiled(function: Function) -> Function:
     """A part of the engine that other compiled parts call."""
-    return cast(Function, njit(**OPTIONS, **INNER)(function))
+    return cast("Function", njit(**OPTIONS, **INNER)(function))
 
 
 def inlined(function: Function) -> Function:
     """The same for a few lines that are worth no call."""
-    return cast(Function, njit(**OPTIONS, **INNER, forceinline=True)(function))
+    return cast("Function", njit(**OPTIONS, **INNER, forceinline=True)(function))
 
 
 def entry(function: Function) -> Function:
     """A function that Python calls."""
-    return cast(Function, njit(**OPTIONS)(function))
+    return cast("Function", njit(**OPTIONS)(function))
 
 
 def unit(function: Callable[[int, int, int], int]) -> int:
-    """The address of a unit of the engine, a function (address of the machine's record, two integers) → integer.
+    """The address of a unit of the engine, a function (address of the machine's record, two integers) →
+    integer.
 
-    Units are compiled each by itself and meet at run time: what is compiled together is optimised together, again
-    at each level of calls, which would take minutes for the whole engine.
+    Units are compiled each by itself and meet at run time: what is compiled together is optimised together,
+    again at each level of calls, which would take minutes for the whole engine.
     """
     if WITHOUT_COMPILER:
         units.append(function)
         return len(units) - 1
     signature = types.int64(types.int64, types.int64, types.int64)
-    return int(cfunc(signature, **OPTIONS)(function).address)
+    address: Any = cfunc(signature, **OPTIONS)(function).address
+    return int(address)
 
 
 units: list[Callable[[int, int, int], int]] = []
@@ -105,7 +107,7 @@ def accessor(dtype: np.dtype[Any]) -> Callable[[int, int], Any]:
 
         return kind(types.int64, types.int64), generate
 
-    return cast(Callable[[int, int], Any], intrinsic(at))
+    return cast("Callable[[int, int], Any]", intrinsic(at))
 
 
 def _checked(index: int) -> int:
@@ -162,23 +164,27 @@ if WITHOUT_COMPILER:
             self.v = tables[-address]
 
     def load(address: int, index: int) -> int:
+        """Integer `index` of the table at an address."""
         return int(tables[-address][_checked(index)])
 
     def store(address: int, index: int, value: int) -> None:
+        """Set integer `index` of the table at an address."""
         tables[-address][_checked(index)] = value
 
     def sequence(address: int, index: int) -> Any:  # noqa: ARG001
+        """The table at an address as `.v`."""
         return _Sequence(address)
 
     bit_count = _ones
 
     def invoke(address: int, here: int, a: int, b: int) -> int:
+        """Call a unit."""
         return units[address](here, a, b)
 else:
-    load = intrinsic(_load)
-    invoke = intrinsic(_invoke)
-    store = intrinsic(_store)
-    bit_count = intrinsic(_count_ones)
+    load = cast("Callable[[int, int], int]", intrinsic(_load))
+    invoke = cast("Callable[[int, int, int, int], int]", intrinsic(_invoke))
+    store = cast("Callable[[int, int, int], None]", intrinsic(_store))
+    bit_count = cast("Callable[[int], int]", intrinsic(_count_ones))
     sequence = accessor(VIEW)
 
 

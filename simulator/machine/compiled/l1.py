@@ -1,7 +1,8 @@
-"""L1 of an SM: takes warp instructions from the load/store unit, coalesces them, and follows them to their end.
+"""L1 of an SM: takes warp instructions from the load/store unit, coalesces them, and follows them to their
+end.
 
-The machine of the reference engine's file of this name. The lines of the instruction in the load/store unit stand
-in the SM's record, since only one is ever there; the last `left` of them are still to be looked up.
+The machine of the reference engine's file of this name. The lines of the instruction in the load/store unit
+stand in the SM's record, since only one is ever there; the last `left` of them are still to be looked up.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from simulator.machine.state_l2 import SECTOR_BYTES
 from simulator.statistics.phases import (
     CROSSBAR_REPLY,
     GLOBAL_ATOMIC,
-    GLOBAL_REDUCTION,
     GLOBAL_STORE,
     LOCAL_LOAD,
     LOCAL_STORE,

@@ -1,4 +1,5 @@
-"""The end of a request at L1: its parts come back, the last one gives it its phases, and its write-back is booked.
+"""The end of a request at L1: its parts come back, the last one gives it its phases, and its write-back is
+booked.
 
 The counterpart of the last section of the reference engine's `l1.py`.
 """
@@ -74,7 +75,9 @@ def _finish(m: Any, index: int, access_class: int) -> None:
 
 @compiled
 def part_done(m: Any, waiter: int, phases: Any, access_class: int, now_fs: int) -> None:
-    """One line of a request has all that it waited for; the last part to arrive gives the request its phases."""
+    """One line of a request has all that it waited for; the last part to arrive gives the request its
+    phases.
+    """
     line = waiter_at(m.waiters, waiter).line
     index = waiter_at(m.waiters, waiter).request
     request = request_at(m.requests, index)

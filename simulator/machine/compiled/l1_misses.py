@@ -1,7 +1,7 @@
 """Loads at L1: hits, misses with their MSHRs, merges behind a miss that is on its way, and fills.
 
-The machine of the reference engine's file of this name. Who waits for a miss is a chain of entries; the misses that
-fill one line are a chain that begins in the line.
+The machine of the reference engine's file of this name. Who waits for a miss is a chain of entries; the
+misses that fill one line are a chain that begins in the line.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def allocate(m: Any, sm: int, line: int, kernel: int, cycle: int) -> int:
     slot = victim(m, sm, line)
     if slot == EMPTY:
         return EMPTY
-    if l1_line(m.l1_lines, slot).line != EMPTY and l1_line(m.l1_lines, slot).dirty:
-        if not write_back(m, sm, slot, cycle):
-            return EMPTY
+    victim_is_dirty = l1_line(m.l1_lines, slot).line != EMPTY and l1_line(m.l1_lines, slot).dirty
+    if victim_is_dirty and not write_back(m, sm, slot, cycle):
+        return EMPTY
     put(m, slot, line, kernel)
     return slot
 
@@ -209,7 +209,9 @@ def _close(m: Any, sm: int, which: int, slot: int, now_fs: int) -> None:
 
 @compiled
 def fill(m: Any, sm: int, index: int, now_fs: int) -> None:
-    """Sectors arrive: fill the line, finish the parts that have all of theirs, free the MSHR after its last."""
+    """Sectors arrive: fill the line, finish the parts that have all of theirs, free the MSHR after its
+    last.
+    """
     one = packet(m.packets, index)
     which = one.token >> TOKEN_BITS
     holder = mshr(m.mshrs, which)

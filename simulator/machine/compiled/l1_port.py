@@ -1,4 +1,5 @@
-"""The SM's port to the crossbar: packets with their life so far, credits, tokens, and write-backs of local memory.
+"""The SM's port to the crossbar: packets with their life so far, credits, tokens, and write-backs of local
+memory.
 
 A token says in its low bits what waits (a miss, another request, a write-back), above them which.
 """
@@ -56,7 +57,15 @@ def _packet(
 
 @compiled
 def ask(
-    m: Any, asked: int, operation: int, line: int, sectors: int, full: int, payload: int, token: int, cycle: int
+    m: Any,
+    asked: int,
+    operation: int,
+    line: int,
+    sectors: int,
+    full: int,
+    payload: int,
+    token: int,
+    cycle: int,
 ) -> None:
     """Send a packet for one line of a warp request that was looked up in `cycle`; there is a credit."""
     request = request_at(m.requests, asked)

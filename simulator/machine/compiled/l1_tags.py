@@ -1,4 +1,5 @@
-"""The tag array of L1: sets of lines with valid, pending and dirty sectors, LRU replacement, and what drops it.
+"""The tag array of L1: sets of lines with valid, pending and dirty sectors, LRU replacement, and what drops
+it.
 
 A slot is a way of a set, numbered over all SMs. A line is found by looking through its set.
 """
@@ -57,7 +58,9 @@ def drop_all(m: Any, sm: int) -> int:
 
 @compiled
 def prepare(m: Any, sm: int, kernel: int, carveout: int) -> None:
-    """Before a block of `kernel` starts: take the carve-out, and drop everything at a kernel's first block."""
+    """Before a block of `kernel` starts: take the carve-out, and drop everything at a kernel's first
+    block.
+    """
     own = sm_at(m.sm_states, sm)
     seen = sm * m.kernels + kernel
     if not load(m.seen, seen):
@@ -81,8 +84,8 @@ def touch(m: Any, sm: int, slot: int) -> None:
 
 @compiled
 def victim(m: Any, sm: int, line: int) -> int:
-    """The slot that `line` would get: an empty one, or the least recently used that is not on its way; EMPTY if
-    there is none.
+    """The slot that `line` would get: an empty one, or the least recently used that is not on its way; EMPTY
+    if there is none.
     """
     start = first_slot(m, sm, line)
     best = EMPTY

@@ -115,9 +115,7 @@ def _look_up(m: Any, slice_id: int, cycle: int, now_fs: int) -> None:
     first = REQUESTS
     requests = queue(m.queues, queue_of(m, slice_id, REQUESTS)).head
     crossings = queue(m.queues, queue_of(m, slice_id, CROSSINGS)).head
-    if crossings >= 0 and not (
-        requests >= 0 and node(m.nodes, requests).key < node(m.nodes, crossings).key
-    ):
+    if crossings >= 0 and not (requests >= 0 and node(m.nodes, requests).key < node(m.nodes, crossings).key):
         first = CROSSINGS
     if not _serve(m, slice_id, first, cycle, now_fs):
         _serve(m, slice_id, REQUESTS + CROSSINGS - first, cycle, now_fs)

@@ -1,4 +1,6 @@
-"""What the operations of an L2 slice share: packets that answer, counters of look-ups, the port, stale copies."""
+"""What the operations of an L2 slice share: packets that answer, counters of look-ups, the port, stale
+copies.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,7 @@ def answer_to(m: Any, asked: int, sectors: int, payload: int) -> int:
 
 
 @compiled
-def count_sectors(
-    m: Any, first: int, kernel: int, wanted: int, hits: int, missing: int, merges: int
-) -> None:
+def count_sectors(m: Any, first: int, kernel: int, wanted: int, hits: int, missing: int, merges: int) -> None:
     """Count a request and its sectors in five counters that follow each other."""
     count(m, kernel, first, 1)
     count(m, kernel, first + 1, bit_count(wanted))

@@ -41,7 +41,15 @@ def _lacks(m: Any, slice_id: int, which: int, asked: int, cycle: int) -> int:
 
 @compiled
 def _answer(
-    m: Any, slice_id: int, asked: int, slot: int, entry: int, missing: int, merges: int, cycle: int, now_fs: int
+    m: Any,
+    slice_id: int,
+    asked: int,
+    slot: int,
+    entry: int,
+    missing: int,
+    merges: int,
+    cycle: int,
+    now_fs: int,
 ) -> None:
     """Let the result wait for its sectors, or leave."""
     one = packet(m.packets, asked)

@@ -110,9 +110,7 @@ def wait(m: Any, entry: int, reply: int, sectors: int, own: int, ready: int, cro
 
 
 @compiled
-def request(
-    m: Any, slice_id: int, entry: int, asked: int, sectors: int, now_fs: int, crossing: int
-) -> None:
+def request(m: Any, slice_id: int, entry: int, asked: int, sectors: int, now_fs: int, crossing: int) -> None:
     """Ask DRAM or the home slice for sectors of a line, for the packet `asked`."""
     holder = miss(m.misses, entry)
     holder.pending |= sectors
@@ -257,7 +255,10 @@ def arrive(
     holder = miss(m.misses, entry)
     holder.pending &= ~bit
     count(m, kernel, C_FILL, 1)
-    slot = slot_of(m, slice_id, line)
+    # The way of a line on its way is kept; only a line without one may have got one since.
+    slot = holder.slot
+    if slot == FREE:
+        slot = slot_of(m, slice_id, line)
     if slot != FREE and not holder.stale & bit:
         l2_line(m.l2_lines, slot).valid |= bit
     _serve_waiters(m, slice_id, entry, bit, slot, one, answer, cycle, now_fs)

@@ -1,7 +1,7 @@
 """The way out of an L2 slice: the end of its pipeline, the reply port, and acknowledgements.
 
-The machine of the reference engine's file of this name. The entry of a packet in the pipeline serves on in the
-queue behind it; its order is the age of the reply.
+The machine of the reference engine's file of this name. The entry of a packet in the pipeline serves on in
+the queue behind it; its order is the age of the reply.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Room for a line in an L2 slice: the way it gets, and the write-back of what stood there.
 
-A line is evicted only when DRAM has places for its dirty sectors, so the way and the write-back are had together
-or not at all.
+A line is evicted only when DRAM has places for its dirty sectors, so the way and the write-back are had
+together or not at all.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The grid launcher: starts the kernels of each stream in order, and gives blocks to SMs that have room for them.
+"""The grid launcher: starts the kernels of each stream in order, and gives blocks to SMs that have room for
+them.
 
-The machine of the reference engine's file of this name. The kernels with blocks left to place stand in a list in
-the order in which they started; a block's record travels with its messages.
+The machine of the reference engine's file of this name. The kernels with blocks left to place stand in a list
+in the order in which they started; a block's record travels with its messages.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ def _lacks(m: Any, kernel: Any, book: Any) -> int:
 
 @compiled
 def _spread(m: Any, kernel: Any, book: Any) -> int:
-    """Give each warp to the sub-core with the most free slots (lowest number on ties) that has its registers, into
-    `chosen`; whether all have a place.
+    """Give each warp to the sub-core with the most free slots (lowest number on ties) that has its registers,
+    into `chosen`; whether all have a place.
     """
     for sub in range(m.sub_cores):
         m.spread_warps[sub] = book.warps[sub]
@@ -77,9 +78,9 @@ def _spread(m: Any, kernel: Any, book: Any) -> int:
         best = -1
         for sub in range(m.sub_cores):
             free = m.spread_warps[sub]
-            if free > 0 and m.spread_registers[sub] >= kernel.registers:
-                if best < 0 or free > m.spread_warps[best]:
-                    best = sub
+            fits = free > 0 and m.spread_registers[sub] >= kernel.registers
+            if fits and (best < 0 or free > m.spread_warps[best]):
+                best = sub
         if best < 0:
             return 0
         m.spread_warps[best] -= 1
@@ -104,7 +105,7 @@ def _find_sm(m: Any, kernel: Any) -> int:
 
 
 @compiled
-def _book(m: Any, kernel: Any, book: Any, block: Any, sign: int) -> None:
+def _book(kernel: Any, book: Any, block: Any, sign: int) -> None:
     for index in range(block.warps):
         sub = block.sub_core[index]
         book.warps[sub] -= sign
@@ -136,7 +137,7 @@ def _launch(m: Any, index: int, sm: int, now_fs: int) -> None:
     if not book.resident:
         book.carveout = kernel.carveout
         book.shared = kernel.carveout
-    _book(m, kernel, book, block, 1)
+    _book(kernel, book, block, 1)
     block.carveout = book.carveout
     kernel.next_block += 1
     send(m, LAUNCHER, 1 + sm, now_fs, m.block_launch_fs, LAUNCH, number, 0)
@@ -195,7 +196,7 @@ def _take_back(m: Any, number: int, now_fs: int) -> None:
     block = block_at(m.blocks, number)
     index = block.kernel
     kernel = kernel_at(m.kernel_states, index)
-    _book(m, kernel, book_at(m.books, block.sm), block, -1)
+    _book(kernel, book_at(m.books, block.sm), block, -1)
     kernel.done += 1
     kernel.end_fs = max(kernel.end_fs, block.end_fs)
     block.next = m.block_free

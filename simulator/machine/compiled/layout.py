@@ -1,8 +1,9 @@
 """The tables of the compiled engine: one record type a thing, every field a 64-bit integer with a sentence.
 
 The fields are those of `state.py` and its neighbours; where those hold an object or a list, a record holds an
-index or the two ends of a chain, −1 for none. Sizes that a card decides are in the tables' lengths, never in a
-type, so no card needs compiling. The machine's record holds the card's numbers and the address of each table.
+index or the two ends of a chain, −1 for none. Sizes that a card decides are in the tables' lengths, never in
+a type, so no card needs compiling. The machine's record holds the card's numbers and the address of each
+table.
 """
 
 from __future__ import annotations

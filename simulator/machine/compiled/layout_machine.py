@@ -1,8 +1,8 @@
-"""The machine's record: the numbers of the card that compiled functions read, what moves outside any component,
-and the addresses of the tables.
+"""The machine's record: the numbers of the card that compiled functions read, what moves outside any
+component, and the addresses of the tables.
 
-Latencies are cycles of the clock of the unit that they belong to, fields ending in _fs femtoseconds; distances of
-DRAM commands are memory clocks and have the names of `dram_distances.py`.
+Latencies are cycles of the clock of the unit that they belong to, fields ending in _fs femtoseconds;
+distances of DRAM commands are memory clocks and have the names of `dram_distances.py`.
 """
 
 from __future__ import annotations
@@ -146,6 +146,8 @@ ARRAYS = f"""
     spread_registers:{MOST_SUB_CORES} registers left
     chosen:{MOST_BLOCK_WARPS} sub-core of each warp
 """
-MACHINE = plain("\n".join((*ARRAYS.strip().splitlines(), *NUMBERS.split(), *MOVING.split(), *TABLES.strip().splitlines())))
+MACHINE = plain(
+    "\n".join((*ARRAYS.strip().splitlines(), *NUMBERS.split(), *MOVING.split(), *TABLES.strip().splitlines()))
+)
 
 machine_at = accessor(MACHINE)

@@ -1,7 +1,8 @@
 """The tables of the SMs, the launcher and the traces; see `layout.py` for how to read them.
 
-A warp is its slot: what may outlive it (an event, a store under way) also holds its age, which no other warp of
-the SM ever has. Registers are numbered densely by kernel. Times ending in _fs are femtoseconds, others SM cycles.
+A warp is its slot: what may outlive it (an event, a store under way) also holds its age, which no other warp
+of the SM ever has. Registers are numbered densely by kernel. Times ending in _fs are femtoseconds, others SM
+cycles.
 """
 
 from __future__ import annotations
@@ -259,7 +260,7 @@ GUARD = plain("""
 PATTERN = plain(f"""
     offsets:{LANES} offset of each lane
 """)
-FOOTPRINT = plain(f"""
+FOOTPRINT = plain("""
     pattern   key: pattern, −1 when empty
     place     base inside a line
     mask      lanes

@@ -1,8 +1,8 @@
 """The run: components advance in windows, as long as no message can reach them within.
 
-A window begins with the earliest tick that is booked and lasts as long as the shortest link, but not beyond the
-stop or the edge of an interval: all ticks before those are then done, and none after. Nothing of the hardware is
-modelled here.
+A window begins with the earliest tick that is booked and lasts as long as the shortest link, but not beyond
+the stop or the edge of an interval: all ticks before those are then done, and none after. Nothing of the
+hardware is modelled here.
 """
 
 from __future__ import annotations

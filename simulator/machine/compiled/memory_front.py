@@ -1,8 +1,8 @@
 """Between the L2 slices of a memory partition and its DRAM channels: the path to the controllers, and waiting
 in front of them.
 
-The machine of the reference engine's file of this name. Sectors of write-backs that are not yet in a channel's
-queue stand in small chains by their low bits.
+The machine of the reference engine's file of this name. Sectors of write-backs that are not yet in a
+channel's queue stand in small chains by their low bits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ CHAINS = 64
 @inlined
 def first_sector(m: Any, slice_id: int, line: int) -> int:
     """Number, inside the partition, of the line's sector 0; XOR a sector (0–3) with it for the others."""
-    return dealt_sector(local_line(line, m.slices, m.l2_partitions), 0, slice_id % m.part_slices, m.part_slices)
+    return dealt_sector(
+        local_line(line, m.slices, m.l2_partitions), 0, slice_id % m.part_slices, m.part_slices
+    )
 
 
 @inlined

@@ -1,9 +1,10 @@
 """Messages between components, and the queues that everything waits in: chains and heaps of entries.
 
-An entry is a record of one pool. A queue is a chain with two ends. A heap is a pairing heap: pushing links the
-entry to the root, popping melds the root's children in pairs; it needs no place of its own, and the keys are
-unique, so what comes out doesn't depend on what it looks like inside. A message goes straight into the inbox of
-its receiver: none arrives before the window ends in which it was sent, so no receiver can see it too early.
+An entry is a record of one pool. A queue is a chain with two ends. A heap is a pairing heap: pushing links
+the entry to the root, popping melds the root's children in pairs; it needs no place of its own, and the keys
+are unique, so what comes out doesn't depend on what it looks like inside. A message goes straight into the
+inbox of its receiver: none arrives before the window ends in which it was sent, so no receiver can see it too
+early.
 """
 
 from __future__ import annotations

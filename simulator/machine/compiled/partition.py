@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled.counts import count
 from hwmodels.slice_hash import home_of
 from simulator.machine.compiled import l2_tags
+from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.dram import advance
 from simulator.machine.compiled.jit import bit_count, compiled, invoke
 from simulator.machine.compiled.l2 import arrive, arrive_crossing, credit, invalidate, step
-from simulator.machine.compiled.l2_misses import NO_ANSWER, answered
+from simulator.machine.compiled.l2_misses import NO_ANSWER, answered, wake
 from simulator.machine.compiled.l2_misses import arrive as arrive_sector
-from simulator.machine.compiled.l2_misses import wake
 from simulator.machine.compiled.layout import P_FETCHES, P_NODES, node
 from simulator.machine.compiled.layout_memory import fetch_at, l2_line, partition, slice_at
 from simulator.machine.compiled.order import arrived, give, popped, settle_next

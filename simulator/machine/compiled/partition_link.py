@@ -1,13 +1,14 @@
 """The link between the two L2 partitions: for each direction a server of finite bandwidth.
 
-The machine of the reference engine's file of this name; what to do with a packet that starts is the crossbar's.
+The machine of the reference engine's file of this name; what to do with a packet that starts is the
+crossbar's.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled.jit import compiled, inlined, load, store
+from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.layout import P_NODES, node, packet
 from simulator.machine.compiled.order import popped, pushed, take
 from simulator.machine.order import NEVER

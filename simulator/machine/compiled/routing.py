@@ -1,4 +1,5 @@
-"""Where a packet goes: the home slice of its line, the slice that an SM asks first, and the distance on the die.
+"""Where a packet goes: the home slice of its line, the slice that an SM asks first, and the distance on the
+die.
 
 The tables are made once from the reference engine's `Routing`, which holds the rules.
 """

@@ -1,7 +1,7 @@
 """What an SM has booked for later cycles, and the accounts of its warps' states.
 
-An event is an entry of the SM's heap: its cycle is the key, the order of booking decides among equal cycles. One
-about a warp carries the warp's age, so that it is idle once the warp has gone.
+An event is an entry of the SM's heap: its cycle is the key, the order of booking decides among equal cycles.
+One about a warp carries the warp's age, so that it is idle once the warp has gone.
 """
 
 from __future__ import annotations

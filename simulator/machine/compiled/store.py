@@ -67,7 +67,9 @@ class Store:
         return self.put(name, table)
 
     def pool(self, number: int, size: int, low: int) -> None:
-        """A table that records are taken from, of `size` free ones; it grows when fewer than `low` are left."""
+        """A table that records are taken from, of `size` free ones; it grows when fewer than `low` are
+        left.
+        """
         name, kind = POOL_TABLES[number]
         self.records(name, kind, size + 1)
         self.tables["pools"][number]["low"] = low

@@ -1,4 +1,5 @@
-"""Who waits for whom, in the words of the reference engine: what is unfinished when a run ends or has stopped.
+"""Who waits for whom, in the words of the reference engine: what is unfinished when a run ends or has
+stopped.
 
 Reads the tables; nothing moves here.
 """
@@ -37,7 +38,8 @@ def _launcher(machine: Machine) -> Iterator[str]:
         if one["done"] < one["blocks"]:
             left = one["blocks"] - one["next_block"]
             yield (
-                f"grid launcher: kernel {index} of stream {trace.stream} has {one['blocks'] - one['done']} of "
+                f"grid launcher: kernel {index} of stream {trace.stream} has "
+                f"{one['blocks'] - one['done']} of "
                 f"{one['blocks']} blocks unfinished" + (f", {left} not placed" if left else "")
             )
 
