@@ -21,6 +21,8 @@ class Probe:
     """A group of measurements: a sentence for help, and the parts that it is made of."""
 
     sentence: str
+    seconds: int
+    """About how long its longest part takes: what takes longest is begun first."""
     parts: tuple[ProbeFunction, ...]
 
 
@@ -48,18 +50,22 @@ def dram_alone(gpu: Gpu) -> list[Row]:
 PROBES: dict[str, Probe] = {
     "latency": Probe(
         "pointer chases: shared memory, L1, L2 near and far, DRAM",
+        20,
         (latency.inside_sm, latency.l2_hits, latency.dram, latency.between_partitions),
     ),
-    "conflicts": Probe("shared-memory bank conflicts, matrix loads, shared atomics", (shared.conflicts,)),
-    "strides": Probe("L1 loads at strides 1 to 33", (strides.strides,)),
+    "conflicts": Probe("shared-memory bank conflicts, matrix loads, shared atomics", 4, (shared.conflicts,)),
+    "strides": Probe("L1 loads at strides 1 to 33", 10, (strides.strides,)),
     "barrier": Probe(
         "barriers of one and two blocks, atomics of the card on one word",
+        5,
         (synchronisation.barriers, synchronisation.global_atomics),
     ),
-    "operations": Probe("latency and issue interval of every operation", (operations.operations,)),
+    "operations": Probe("latency and issue interval of every operation", 10, (operations.operations,)),
     "bandwidth": Probe(
-        "L1, shared memory, L2, and DRAM read, written and copied", (sm_read, l2_read, bandwidth.dram_shares)
+        "L1, shared memory, L2, and DRAM read, written and copied",
+        35,
+        (sm_read, l2_read, bandwidth.dram_shares),
     ),
-    "curves": Probe("DRAM read bandwidth against resident threads", (curve,)),
-    "dram": Probe("one DRAM channel alone under synthetic streams", (dram_alone,)),
+    "curves": Probe("DRAM read bandwidth against resident threads", 40, (curve,)),
+    "dram": Probe("one DRAM channel alone under synthetic streams", 10, (dram_alone,)),
 }

@@ -1,4 +1,4 @@
-"""Runs probes of several cards in processes, and gives the rows back in the order asked for.
+"""Runs probes of several cards in processes, longest first, and gives the rows back in the order asked for.
 
 Each part of a probe is a task of its own. A card travels by name and settings: a process reads it again.
 """
@@ -42,7 +42,8 @@ def run_probes(
             _tell(report, task, len(done) / len(tasks))
         return [row for place in range(len(tasks)) for row in done[place]]
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        futures = {pool.submit(_run, *task): place for place, task in enumerate(tasks)}
+        longest_first = sorted(range(len(tasks)), key=lambda place: -PROBES[tasks[place][1]].seconds)
+        futures = {pool.submit(_run, *tasks[place]): place for place in longest_first}
         for future in as_completed(futures):
             place = futures[future]
             done[place] = future.result()
