@@ -1,8 +1,9 @@
 """Linear scan over live intervals: one pass that places every virtual register or says which to spill.
 
 Groups stand at multiples of their size. R1 is the stack pointer and never given out. Where no place is free,
-the aligned window whose holders are cheapest to spill is cleared, by words moved with loops counted tenfold,
-and among equals by furthest next use.
+the aligned window whose holders are cheapest to give up is cleared: values that can be computed again before
+any that must be spilled, then by words moved with loops counted tenfold, and among equals by furthest next
+use.
 """
 
 from collections.abc import Iterator
@@ -11,11 +12,14 @@ from hwmodels.errors import InputError
 from simulator.trace.schema import FIRST_PREDICATE, PREDICATES
 from simulator.workload.ir import Virtual
 from simulator.workload.liveness import Interval, Liveness
+from simulator.workload.rematerialise import Recipe, recipes
 from simulator.workload.spill import Spills
 
 STACK_POINTER = 1
 QUAD = 4
 FOREVER = 1 << 62
+SPILL = 10**12
+"""Weight of a spilled word against a recomputed one: greater than any program's count of the latter."""
 
 
 class RegisterFile:
@@ -73,42 +77,55 @@ class RegisterFile:
         return best
 
 
-def scan(liveness: Liveness, limit: int, spills: Spills) -> tuple[dict[int, int], list[Virtual]]:
-    """One pass over registers 0 … limit - 1: (places, what has to be spilled before the next pass)."""
+def scan(
+    liveness: Liveness, limit: int, spills: Spills
+) -> tuple[dict[int, int], list[Virtual], dict[int, Recipe]]:
+    """One pass over registers 0 … limit - 1: (places, what has to leave its register before the next pass,
+    recipes of those that can be computed again).
+    """
     file = RegisterFile(limit)
     failed: list[Virtual] = []
-    weights = costs(liveness)
-    for interval in liveness.intervals():
+    cheap: dict[int, Recipe] = {}
+    weights: dict[int, int] = {}
+    intervals = liveness.intervals()
+    for interval in intervals:
         file.free_until(interval.start)
         if interval.virtual.predicate:
             file.take_predicate(interval)
             continue
         place = file.best_fit(interval.virtual.words)
         if place is None:
+            if not weights:
+                by_number = {one.virtual.number: one for one in intervals}
+                cheap = recipes(liveness, by_number, spills.temporaries)
+                weights = costs(liveness, cheap)
             place, losers = cheapest(file, interval, weights, liveness, spills)
             failed += [loser.virtual for loser in losers]
             for loser in losers:
                 file.drop(loser)
         if place >= 0:
             file.take(interval, place)
-    return file.places, failed
+    return file.places, failed, cheap
 
 
-def costs(liveness: Liveness) -> dict[int, int]:
-    """Words to load and store if a virtual register were spilled, a loop counting ten times."""
+def costs(liveness: Liveness, cheap: dict[int, Recipe]) -> dict[int, int]:
+    """Words to load and store if a virtual register were spilled, or to compute again where it is cheap, a
+    loop counting ten times.
+    """
     found: dict[int, int] = {}
     for op, depth in zip(liveness.ops, liveness.depths, strict=True):
         for part in (*op.dst, *op.reads):
             number = part.virtual.number
-            found[number] = found.get(number, 0) + part.words * 10**depth
+            weight = part.words * 10**depth * (1 if number in cheap else SPILL)
+            found[number] = found.get(number, 0) + weight
     return found
 
 
 def cheapest(
     file: RegisterFile, new: Interval, weights: dict[int, int], liveness: Liveness, spills: Spills
 ) -> tuple[int, list[Interval]]:
-    """(place, whom to spill for it): the aligned place whose holders cost least, or the newcomer itself
-    (place -1); among equals the one whose next use is furthest. A reloaded value is never spilled again.
+    """(place, whom to give up for it): the aligned place whose holders cost least, or the newcomer itself
+    (place -1); among equals the one whose next use is furthest. A short-lived one is never given up.
     """
     choices = [*file.windows(new.virtual.words), (-1, [new])]
     open_choices = [

@@ -3,7 +3,7 @@ compiler's LDL and STL, a word each.
 
 Each use gets a short-lived register of its own, which is never spilled again, so that spilling always ends. A
 predicated write loads the old value first, since lanes that it skips must keep it, unless there is none yet.
-Rematerialising cheap values is not done here.
+Cheap values are computed again before anything is spilled (rematerialise).
 """
 
 from dataclasses import dataclass, field, replace
@@ -17,10 +17,13 @@ WORD_BYTES = 4
 
 @dataclass(slots=True)
 class Spills:
-    """What was spilled so far: bytes of local memory a thread, names, and the short-lived registers."""
+    """What left its register so far: bytes of local memory a thread, names of what was spilled and of what is
+    computed again, and the short-lived registers.
+    """
 
     bytes: int = 0
     names: list[str] = field(default_factory=list)
+    recomputed: list[str] = field(default_factory=list)
     temporaries: set[int] = field(default_factory=set)
     next_number: int = 0
 

