@@ -78,13 +78,11 @@ def whole(low: int, high: int, unit: str) -> Reader:
     return read
 
 
-def absent(what: str) -> Reader:
-    """Refuses every value: a key that is reserved for a part that this version does not have."""
-
-    def read(value: Any, place: str) -> Any:
-        raise InputError(place, f"{value!r}: this version has no {what}", "null")
-
-    return read
+def share(value: Any, place: str) -> float:
+    """A number between 0 and 1, both left out."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise InputError(place, f"{str(value)[:60]!r} is no share between 0 and 1", "such as 0.02 for 2 %")
+    return float(value)
 
 
 def optional(reader: Reader) -> Reader:
@@ -170,7 +168,7 @@ KEYS: dict[str, Key] = {
     "launch": Key("stream", choice("stream", "graph"), "how kernels are launched"),
     "intervals.cycles": Key(10_000, whole(0, 10**12, "SM cycles"), "length of an interval; 0: none"),
     "engine": Key("reference", choice("reference", "compiled"), "which engine replays"),
-    "sample": Key(None, optional(absent("sampled replay")), "tolerance of a sampled replay; null: all of it"),
+    "sample": Key(None, optional(share), "replay part of long kernels, within this share; null: all"),
     "sweep": Key({}, axes, "values of keys, for `stallscope sweep`"),
 }
 SOURCES = ("workload.onnx", "workload.traces", "workload.operators", "workload.kernels")

@@ -119,9 +119,23 @@ def run(
             outcome.replayed.append(f"Not reached within {limits.seconds} s: {missed}.")
         else:
             outcome.results.append(result)
+    outcome.replayed += [sentence for result in outcome.results for sentence in _sample_of(result)]
     if not outcome.results:
         raise InputError("--max-seconds", f"{limits.seconds} s passed before any replay began", "give more")
     return outcome
+
+
+def _sample_of(result: Result) -> list[str]:
+    """What a sampled replay left out, and how far its cycles may be off; nothing for a whole one."""
+    cut = [kernel for kernel in result.sampling.kernels if kernel.sampled]
+    if not cut:
+        return []
+    blocks = f"{sum(one.replayed_blocks for one in cut):,} of {sum(one.grid_blocks for one in cut):,} blocks"
+    error = max(one.error_ppm for one in cut) / 10_000
+    kernels = f"{len(cut)} of {len(result.sampling.kernels)} kernels"
+    return [
+        f"Sampled, {result.card.name}, {result.variant}: {blocks} of {kernels}; cycles within {error:.2f} %."
+    ]
 
 
 def _card_file(gpu: Gpu) -> dict[str, Any]:
@@ -164,4 +178,5 @@ def replay_job(job: Job, progress: Report) -> Result | None:
         max_seconds=left,
         progress=progress,
         variant=variant.name,
+        sample=config["sample"],
     )

@@ -17,6 +17,7 @@ from typing import Any
 
 from experiments.comparison import BASELINE, Totals, totals_of, winner_of
 from simulator.statistics.result import Result
+from simulator.statistics.sample import PPM
 
 PACKAGES = ("stallscope", "simpy", "numpy", "pandas", "onnx")
 
@@ -35,6 +36,7 @@ def summary_of(
         "gpus": {card: _card([one for one in results if one.card.name == card]) for card in _cards(results)},
         "engine": ", ".join(dict.fromkeys(result.record.engine for result in results)),
         "partial": any(result.partial for result in results),
+        "sampled": _sampled(results),
         "versions": versions(),
         "digests": {"config": digest(config), "gpus": {one.card.name: one.card.digest for one in results}},
         "identities": _identities(results),
@@ -79,6 +81,20 @@ def _variant(totals: Totals, baseline: Totals | None) -> dict[str, Any]:
     comparable = baseline is not None and not totals.partial and not baseline.partial
     row["speedup_vs_none"] = baseline.time_us / totals.time_us if baseline and comparable else None
     return row
+
+
+def _sampled(results: Sequence[Result]) -> dict[str, Any] | None:
+    """How much was carried on from a part, and the largest stated error of a kernel; None if nothing was."""
+    kernels = [kernel for result in results for kernel in result.sampling.kernels]
+    if not any(kernel.sampled for kernel in kernels):
+        return None
+    return {
+        "kernels": sum(kernel.sampled for kernel in kernels),
+        "of_kernels": sum(len(result.record.kernels) for result in results),
+        "replayed_blocks": sum(kernel.replayed_blocks for kernel in kernels),
+        "of_blocks": sum(kernel.grid_blocks for kernel in kernels),
+        "largest_error_pct": 100 * max(kernel.error_ppm for kernel in kernels) / PPM,
+    }
 
 
 def _identities(results: Sequence[Result]) -> dict[str, Any]:

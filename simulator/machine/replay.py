@@ -38,13 +38,15 @@ def replay(
     keep_requests: bool = False,
     progress: Callable[[float, int], None] | None = None,
     variant: str = "replay",
+    sample: float | None = None,
 ) -> Result:
     """Replay kernels in order on a card.
 
     `launch` is "stream" or "graph"; `l2_state` "cold", or "warm": inputs and weights are in L2 before the
     first kernel as far as they fit, in the order in which kernels name them. `progress` gets (share done, SM
-    cycle). Raises InputError for a kernel that can't launch or an unknown name, ResultError for a deadlock or
-    an identity that does not hold.
+    cycle). `sample` replays of each long kernel of equal blocks only the first, until the stated bound of its
+    cycles' error is within this share of them, and carries the rest on. Raises InputError for a kernel that
+    can't launch or an unknown name, ResultError for a deadlock or an identity that does not hold.
     """
     kernels = list(traces)
     if not kernels:
@@ -68,8 +70,13 @@ def replay(
     )
     from simulator.statistics.result import Result
 
-    record = importlib.import_module(ENGINES[engine]).simulate(kernels, gpu, options)
-    return Result(record, kernels, gpu, variant)
+    simulate = importlib.import_module(ENGINES[engine]).simulate
+    if sample is None:
+        return Result(simulate(kernels, gpu, options), kernels, gpu, variant)
+    from simulator.machine.sampled import sampled_replay
+
+    record, sampling = sampled_replay(kernels, gpu, options, simulate, sample)
+    return Result(record, kernels, gpu, variant, sampling=sampling)
 
 
 def warm_inputs(traces: Sequence[KernelTrace], gpu: Gpu) -> tuple[Preload, ...]:

@@ -17,11 +17,12 @@ from simulator.statistics.files import write_text
 from simulator.statistics.phases import ACCESS_CLASSES, PHASE_NAMES, STATE_NAMES
 from simulator.statistics.plain import from_plain, to_plain
 from simulator.statistics.record import LIMITERS, RunRecord
+from simulator.statistics.sample import Sampling
 from simulator.statistics.schema import COUNTER_NAMES, DRAM_COUNTERS
 from simulator.statistics.source import Source
 
 FILE_NAME = "raw.json"
-FORMAT = 1
+FORMAT = 2
 MAX_BYTES = 2_000_000_000
 
 
@@ -31,6 +32,7 @@ class _Entry:
     card: CardFacts
     headers: tuple[KernelHeader, ...]
     record: RunRecord
+    sampling: Sampling
 
 
 def write(folder: Path, sources: Sequence[Source]) -> None:
@@ -38,7 +40,9 @@ def write(folder: Path, sources: Sequence[Source]) -> None:
     document = {
         "format": FORMAT,
         **_names(),
-        "results": [to_plain(_Entry(one.variant, one.card, one.headers, one.record)) for one in sources],
+        "results": [
+            to_plain(_Entry(one.variant, one.card, one.headers, one.record, one.sampling)) for one in sources
+        ],
     }
     write_text(folder / FILE_NAME, json.dumps(document, separators=(",", ":")) + "\n")
 
@@ -63,7 +67,9 @@ def read(folder: Path) -> list[Source]:
         if document.get(name) != words:
             raise InputError(place, f"counts other {name} than this version", "replay the traces again")
     entries = from_plain(list[_Entry], document.get("results"), place)
-    return [Source(entry.record, entry.headers, entry.card, entry.variant) for entry in entries]
+    return [
+        Source(entry.record, entry.headers, entry.card, entry.variant, entry.sampling) for entry in entries
+    ]
 
 
 def _names() -> dict[str, list[str]]:

@@ -20,6 +20,7 @@ from simulator.statistics import archive, identities
 from simulator.statistics.facts import CardFacts, KernelHeader, headers_of
 from simulator.statistics.files import make_folder, write_text
 from simulator.statistics.record import RunRecord
+from simulator.statistics.sample import WHOLE, ReplayedPart, Sampling
 from simulator.statistics.source import FS_PER_US, SECTOR_BYTES, Source, count, ratio
 from simulator.statistics.tables import TABLES, frame
 
@@ -39,12 +40,14 @@ class Result:
         variant: str = "replay",
         *,
         verify: bool = True,
+        sampling: Sampling = WHOLE,
     ) -> None:
         headers = headers_of(kernels)
-        if verify:
+        # What a sample was carried on to is an estimate: the runs behind it were checked one by one.
+        if verify and not sampling.kernels:
             identities.require(record, [header.grid_blocks for header in headers])
         card = gpu if isinstance(gpu, CardFacts) else CardFacts.of(gpu)
-        self.source = Source(record, headers, card, variant)
+        self.source = Source(record, headers, card, variant, sampling)
 
     @property
     def record(self) -> RunRecord:
@@ -66,9 +69,17 @@ class Result:
         """Whether a limit ended the run before its traces were done."""
         return self.record.partial
 
+    @property
+    def sampling(self) -> Sampling:
+        """Which launches are extrapolated, from how many blocks, within which bound."""
+        return self.source.sampling
+
     def named(self, variant: str) -> Result:
         """The same result under another label."""
-        return Result(self.record, self.source.headers, self.source.card, variant, verify=False)
+        source = self.source
+        return Result(
+            self.record, source.headers, source.card, variant, verify=False, sampling=source.sampling
+        )
 
     @cached_property
     def kernels(self) -> pd.DataFrame:
@@ -102,9 +113,17 @@ class Result:
 
     @cached_property
     def identities(self) -> pd.DataFrame:
-        """Every identity with both of its sides: name, kernel (-1: the run), left, right, holds."""
-        blocks = [header.grid_blocks for header in self.source.headers]
-        rows = [(*balance, balance.holds) for balance in identities.balances(self.record, blocks)]
+        """Every identity with both of its sides: name, kernel (-1: the run), left, right, holds.
+
+        Of a sampled result those of the runs that it was made from.
+        """
+        blocks = tuple(header.grid_blocks for header in self.source.headers)
+        parts = self.sampling.parts or (ReplayedPart(self.record, blocks),)
+        rows = [
+            (*balance, balance.holds)
+            for part in parts
+            for balance in identities.balances(part.record, part.blocks)
+        ]
         return pd.DataFrame(rows, columns=["name", "kernel", "left", "right", "holds"])
 
     @cached_property
@@ -188,7 +207,7 @@ class Result:
             "dram_write_bytes",
             "bound",
         ]
-        state = "partial, " if self.partial else ""
+        state = ("partial, " if self.partial else "") + ("sampled, " if self.sampling.extrapolated else "")
         title = (
             f"<p><b>{self.record.gpu_name}</b>, {self.variant}: {state}{self.cycles:,} SM cycles in kernels, "
             f"{self.launch_cycles:,} in launch gaps, {self.time_us:,.1f} µs</p>"
@@ -199,6 +218,8 @@ class Result:
 def load_all(folder: str | Path) -> list[Result]:
     """All results of a folder, in the order in which they were written."""
     return [
-        Result(source.record, source.headers, source.card, source.variant, verify=False)
+        Result(
+            source.record, source.headers, source.card, source.variant, verify=False, sampling=source.sampling
+        )
         for source in archive.read(Path(folder))
     ]

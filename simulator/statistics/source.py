@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from simulator.statistics.facts import CardFacts, KernelHeader, unique_labels
 from simulator.statistics.record import KernelRecord, RunRecord
+from simulator.statistics.sample import WHOLE, Sampling
 from simulator.statistics.schema import INDEX
 
 SECTOR_BYTES = 32
@@ -26,6 +27,7 @@ class Source:
     headers: tuple[KernelHeader, ...]
     card: CardFacts
     variant: str
+    sampling: Sampling = WHOLE
 
     @property
     def labels(self) -> tuple[str, ...]:

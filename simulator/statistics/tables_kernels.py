@@ -14,6 +14,7 @@ from simulator.statistics.bound import bound_of, utilisation_pct
 from simulator.statistics.bus import sectors_written_during
 from simulator.statistics.phases import GLOBAL_LOAD, LOCAL_LOAD
 from simulator.statistics.record import LIMITERS, KernelRecord
+from simulator.statistics.sample import PPM
 from simulator.statistics.source import FS_PER_US, SECTOR_BYTES, Source, count, ratio
 
 PARTIAL = "partial"
@@ -64,6 +65,9 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("l2_throughput_pct", "%", "of the slices' peak"),
     ("l1_throughput_pct", "%", "of the data port that L1 and shared memory have in an SM"),
     ("issue_pct", "%", "of all issue slots"),
+    ("sampled", "", "True: only the first blocks were replayed, and the numbers carried on to the grid"),
+    ("replayed_blocks", "blocks", "blocks of the grid that were replayed"),
+    ("sample_error_pct", "%", "bound of the error of `cycles`; 0 where it and all before it ran whole"),
     (PARTIAL, "", "True: a limit ended the run before the kernel was done"),
 )
 """(name, unit, sentence) of every column, in order."""
@@ -105,7 +109,16 @@ def _row(source: Source, place: int, kernel: KernelRecord, busy: dict[str, float
         "l2_throughput_pct": busy.get("l2", 0.0),
         "l1_throughput_pct": busy.get("l1", 0.0) + busy.get("shared", 0.0),
         "issue_pct": busy.get("issue", 0.0),
+        **_sample(source, place, kernel),
     }
+
+
+def _sample(source: Source, place: int, kernel: KernelRecord) -> dict[str, Any]:
+    if not source.sampling.kernels:
+        return {"sampled": False, "replayed_blocks": count(kernel, "blocks"), "sample_error_pct": 0.0}
+    own = source.sampling.kernels[place]
+    error = 100 * own.error_ppm / PPM
+    return {"sampled": own.sampled, "replayed_blocks": own.replayed_blocks, "sample_error_pct": error}
 
 
 def _occupancy(source: Source, place: int, kernel: KernelRecord) -> dict[str, Any]:

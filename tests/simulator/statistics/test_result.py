@@ -199,7 +199,7 @@ def test_several_results_in_one_folder_need_a_name(result: Result, tmp_path: Pat
     ("edit", "message"),
     [
         (lambda text: text[: len(text) // 2], "not valid JSON"),
-        (lambda _: "[1]", "not a results file of format 1"),
+        (lambda _: "[1]", "not a results file of format 2"),
         (lambda text: text.replace('"dram_queue"', '"dram_line"'), "counts other phases than this version"),
         (lambda text: text.replace('"sm_count":2', '"sm_count":"2"'), "is not of type int"),
         (lambda text: text.replace('"end_fs"', '"end_ns"'), "not the fields of"),
