@@ -20,6 +20,7 @@ from simulator.machine.compiled.footprint import KEPT
 from simulator.machine.compiled.layout_memory import MOST_BANKS
 from simulator.machine.compiled.layout_sm import MOST_BLOCK_WARPS, MOST_PHASES, MOST_SUB_CORES
 from simulator.machine.compiled.memory_front import CHAINS
+from simulator.machine.compiled.sm_events import EVENT_CYCLES, EVENT_WORDS
 from simulator.machine.compiled.store import Store
 from simulator.machine.compiled.sub_core import SCHEDULERS
 from simulator.machine.launchable import LANES
@@ -177,7 +178,6 @@ def _crossbar(store: Store, gpu: Gpu) -> None:
     for name in ("port_free", "returned", "reply_free", "turn", "proposal_place", "proposed"):
         store.integers(name, sms)
     store.integers("proposal", sms, -1)
-    store.integers("request_heaps", slices, -1)
     store.integers("slice_credits", slices, gpu.l2.queue_depth)
     store.integers("slice_free", slices)
     store.integers("armed", slices, NEVER)
@@ -210,7 +210,7 @@ def _l2(store: Store, gpu: Gpu) -> None:
     )
     store.record["group_masks"][0, : len(groups)] = groups
     links = link_delays(gpu)
-    states = store.records("slice_states", layout_memory.SLICE, l2.slices, leaving=-1, due=NEVER)
+    states = store.records("slice_states", layout_memory.SLICE, l2.slices, due=NEVER)
     states["credits"] = (links.reply_credits, links.crossed_credits)
     slots = l2.slices * sets * l2.ways
     store.integers("l2_tags", slots, -1)
@@ -219,7 +219,7 @@ def _l2(store: Store, gpu: Gpu) -> None:
     store.records("l2_lines", layout_memory.L2_LINE, slots)
     store.integers("miss_heads", l2.slices * chains, -1)
     parts = gpu.memory_partitions
-    store.records("partitions", layout_memory.PARTITION, parts, due_fs=NEVER, on_way=-1, returned=-1)
+    store.records("partitions", layout_memory.PARTITION, parts, due_fs=NEVER)
 
 
 def _dram(store: Store, gpu: Gpu) -> None:
@@ -313,21 +313,55 @@ def _launcher(store: Store, gpu: Gpu) -> None:
     )
 
 
+def _wheel_cycles(gpu: Gpu) -> int:
+    """Cycles that the crossbar's inbox must reach ahead: the longest way to it, and a window; a power of
+    two.
+    """
+    links, l1, period = link_delays(gpu), gpu.l1, gpu.l2_period_fs
+    out_cycles = l1.tag_latency_cycles + l1.miss_latency_cycles + gpu.tlb.miss_latency_cycles
+    of_sm = -(-out_cycles * gpu.sm_period_fs // period) + links.sm_to_crossbar_fs // period
+    of_slice = gpu.l2.access_latency_cycles + 2 * links.crossing_cycles + links.slice_to_crossbar_fs // period
+    window = -(-window_fs(gpu) // period)
+    return 1 << (max(of_sm, of_slice) + window + 4).bit_length()
+
+
 def _shared_tables(store: Store, gpu: Gpu) -> None:
     """Components, queues, meters and pools."""
     sms, slices, parts = gpu.sm_count, gpu.l2.slices, gpu.memory_partitions
     subs = sms * gpu.sm.sub_cores
     pseudos = gpu.dram.channels * gpu.dram.pseudo_channels_per_channel
-    table = store.records("components", layout.COMPONENT, sms + 2 + parts, next_fs=NEVER, inbox=-1)
+    table = store.records("components", layout.COMPONENT, sms + 2 + parts, next_fs=NEVER)
     table["period_fs"] = gpu.sm_period_fs
     table["period_fs"][sms + 1 :] = gpu.l2_period_fs
     q_slice = 4 * subs
     q_reply = q_slice + 4 * slices
     q_front = q_reply + slices
+    q_inbox = q_front + 2 * pseudos
+    q_request = q_inbox + sms + 2 + parts
+    q_leaving = q_request + slices
+    q_on_way = q_leaving + slices
+    q_returned = q_on_way + parts
+    q_wheel = q_returned + parts
+    wheel = _wheel_cycles(gpu)
+    q_events = q_wheel + 2 * wheel
     store.set(
-        q_slice=q_slice, q_reply=q_reply, q_front=q_front, meter_crossbar=2 * sms, meter_slice=2 * sms + 2
+        q_inbox=q_inbox,
+        q_request=q_request,
+        q_leaving=q_leaving,
+        q_on_way=q_on_way,
+        q_returned=q_returned,
+        q_wheel=q_wheel,
+        q_events=q_events,
+        wheel_size=wheel,
+        wheel_fs=(wheel - 1) * gpu.l2_period_fs,
+        q_slice=q_slice,
+        q_reply=q_reply,
+        q_front=q_front,
+        meter_crossbar=2 * sms,
+        meter_slice=2 * sms + 2,
     )
-    store.records("queues", layout.QUEUE, q_front + 2 * pseudos, head=-1, tail=-1)
+    store.records("queues", layout.QUEUE, q_events + EVENT_CYCLES * sms, head=-1, tail=-1)
+    store.integers("event_bits", EVENT_WORDS * sms)
     store.records("meters", layout.METER, 2 * sms + 2 + 3 * slices)
     fastest = min(gpu.sm_period_fs, gpu.l2_period_fs, gpu.dram_period_fs)
     cycles = window_fs(gpu) // fastest + 2

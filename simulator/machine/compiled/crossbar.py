@@ -12,7 +12,7 @@ from simulator.machine.compiled import crossbar_replies, crossbar_requests, part
 from simulator.machine.compiled.counts import count, mark
 from simulator.machine.compiled.jit import compiled, load
 from simulator.machine.compiled.layout import P_NODES, node, packet
-from simulator.machine.compiled.order import arrived, give, send, settle_next
+from simulator.machine.compiled.order import arrived_at_crossbar, give, send, settle_crossbar
 from simulator.machine.compiled.routing import crosses, owner
 from simulator.machine.messages import (
     ACK,
@@ -54,7 +54,7 @@ def _reply(m: Any, index: int, cycle: int, now_fs: int) -> None:
 @compiled
 def _consume(m: Any, cycle: int, now_fs: int) -> None:
     while True:
-        entry = arrived(m, m.crossbar, now_fs)
+        entry = arrived_at_crossbar(m, cycle)
         if entry < 0:
             return
         kind = node(m.nodes, entry).kind
@@ -103,7 +103,7 @@ def _cross(m: Any, cycle: int, now_fs: int) -> None:
 
 
 @compiled
-def tick(m: Any, ident: int, now_fs: int) -> None:
+def tick(m: Any, now_fs: int) -> None:
     """All phases of one cycle."""
     cycle = now_fs // m.l2_period_fs
     _consume(m, cycle, now_fs)
@@ -116,4 +116,4 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     if m.replies_inside or m.late >= 0:
         crossbar_replies.arbitrate(m, cycle, now_fs)
         following = min(following, crossbar_replies.next_cycle(m, cycle))
-    settle_next(m, ident, following * m.l2_period_fs if following < NEVER else NEVER)
+    settle_crossbar(m, cycle, following)

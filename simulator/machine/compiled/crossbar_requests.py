@@ -12,7 +12,7 @@ from typing import Any
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import P_NODES, node, packet
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.order import give, popped, pushed, send, take
+from simulator.machine.compiled.order import first_key, give, insert, pull, send, take
 from simulator.machine.compiled.routing import distance, owner, route
 from simulator.machine.messages import REQUEST, SM_CREDIT
 from simulator.machine.order import NEVER
@@ -31,10 +31,10 @@ def accept(m: Any, index: int, cycle: int) -> int:
 @inlined
 def _arm(m: Any, slice_id: int, cycle: int) -> None:
     """Note when the slice may take its next packet, unless an earlier time is noted."""
-    root = load(m.request_heaps, slice_id)
-    if root < 0 or load(m.slice_credits, slice_id) == 0:
+    first = first_key(m, m.q_request + slice_id)
+    if first == NEVER or load(m.slice_credits, slice_id) == 0:
         return
-    time = max(node(m.nodes, root).key, load(m.slice_free, slice_id), cycle)
+    time = max(first, load(m.slice_free, slice_id), cycle)
     if time < load(m.armed, slice_id):
         store(m.armed, slice_id, time)
         m.requests_due = min(m.requests_due, time)
@@ -49,8 +49,7 @@ def join(m: Any, index: int, start: int, cycle: int, now_fs: int) -> None:
     node(m.nodes, entry).what = index
     node(m.nodes, entry).extra = now_fs
     ready = start + distance(m, one.sm, one.slice)
-    root = pushed(m, load(m.request_heaps, one.slice), entry, ready, m.request_number)
-    store(m.request_heaps, one.slice, root)
+    insert(m, m.q_request + one.slice, entry, ready, m.request_number)
     enter(m, m.meter_crossbar, now_fs)
     _arm(m, one.slice, cycle)
 
@@ -65,8 +64,7 @@ def credit(m: Any, slice_id: int, cycle: int) -> None:
 @compiled
 def _forward(m: Any, slice_id: int, cycle: int, now_fs: int) -> int:
     """Send the first packet of a queue to its slice; its SM."""
-    entry = load(m.request_heaps, slice_id)
-    store(m.request_heaps, slice_id, popped(m, entry))
+    entry = pull(m, m.q_request + slice_id)
     index = node(m.nodes, entry).what
     leave(m, m.meter_crossbar, now_fs, node(m.nodes, entry).extra)
     give(m, P_NODES, entry)

@@ -17,10 +17,9 @@ from simulator.machine.compiled.layout_memory import (
     channel,
     dram_request,
     fetch_at,
-    partition,
     pseudo,
 )
-from simulator.machine.compiled.order import pushed, take
+from simulator.machine.compiled.order import insert, take
 from simulator.machine.state_dram import READ, WRITE
 from simulator.statistics.schema import DRAM_COUNTERS
 
@@ -47,9 +46,8 @@ def complete(m: Any, ch: int, token: int, done: int, first: int, column: int) ->
     one.burst_fs = one.done_fs - m.burst_fs
     one.ready_fs = one.done_fs + m.controller_fs
     cycle = -(-one.ready_fs // m.l2_period_fs) + m.back_cycles
-    part = partition(m.partitions, ch // m.part_channels)
     entry = take(m, P_NODES)
-    part.returned = pushed(m, part.returned, entry, cycle, 4 * one.line + 3 - one.sector)
+    insert(m, m.q_returned + ch // m.part_channels, entry, cycle, 4 * one.line + 3 - one.sector)
     node(m.nodes, entry).what = token
 
 

@@ -35,9 +35,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "_nrt": False}
 INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-WITHOUT_COMPILER = bool(config.DISABLE_JIT)
+WITHOUT_COMPILER = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 CACHE = cache.folder()
-config.CACHE_DIR = str(CACHE)
+config.CACHE_DIR = str(CACHE)  # type: ignore[attr-defined]
 
 tables: dict[int, Any] = {}
 """Without compiler: address of a table → the table. The address stands for it in every other record."""
@@ -144,6 +144,17 @@ def _count_ones(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
     return types.int64(types.int64), generate
 
 
+def _lowest(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.int64), generate
+
+
+def _lowest_place(value: int) -> int:
+    return (int(value) & -int(value)).bit_length() - 1
+
+
 VIEW = np.dtype([("v", np.int64, (1 << 20,))])
 """A table of plain integers seen as an array, for rules that take sequences; the length is no bound."""
 
@@ -155,6 +166,8 @@ invoke: Callable[[int, int, int, int], int]
 """Call the unit at an address with the machine's own address and two integers."""
 bit_count: Callable[[int], int]
 """Bits that are set in a non-negative integer."""
+lowest_bit: Callable[[int], int]
+"""Place of the lowest bit that is set in an integer other than 0."""
 sequence: Callable[[int, int], Any]
 """Record 0 at an address as `.v`, an array of integers."""
 if WITHOUT_COMPILER:
@@ -176,6 +189,7 @@ if WITHOUT_COMPILER:
         return _Sequence(address)
 
     bit_count = _ones
+    lowest_bit = _lowest_place
 
     def invoke(address: int, here: int, a: int, b: int) -> int:
         """Call a unit."""
@@ -185,6 +199,7 @@ else:
     invoke = cast("Callable[[int, int, int, int], int]", intrinsic(_invoke))
     store = cast("Callable[[int, int, int], None]", intrinsic(_store))
     bit_count = cast("Callable[[int], int]", intrinsic(_count_ones))
+    lowest_bit = cast("Callable[[int], int]", intrinsic(_lowest))
     sequence = accessor(VIEW)
 
 

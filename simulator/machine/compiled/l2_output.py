@@ -12,10 +12,9 @@ from simulator.machine.compiled.counts import mark
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.layout import P_NODES, node, packet, queue
 from simulator.machine.compiled.layout_memory import slice_at
-from simulator.machine.compiled.order import append, dequeue, give, popped, pushed, send, take
+from simulator.machine.compiled.order import append, dequeue, first_key, give, insert, pull, send, take
 from simulator.machine.compiled.routing import crosses, owner
 from simulator.machine.messages import ACK, LINK_REPLY, REPLY
-from simulator.machine.order import NEVER
 from simulator.statistics.phases import L2, PARTITION_LINK
 
 REQUESTS, CROSSINGS, REPLIES, CROSSING_REPLIES = range(4)
@@ -44,7 +43,7 @@ def leave(m: Any, slice_id: int, index: int, cycle: int, crossing: int) -> None:
     one = node(m.nodes, entry)
     one.what = index
     one.kind = crossing
-    state.leaving = pushed(m, state.leaving, entry, cycle, state.number)
+    insert(m, m.q_leaving + slice_id, entry, cycle, state.number)
     state.due = min(state.due, cycle)
 
 
@@ -90,9 +89,8 @@ def _send_first(m: Any, slice_id: int, which: int, cycle: int, now_fs: int, dela
 def step(m: Any, slice_id: int, cycle: int, now_fs: int) -> int:
     """Move what is due; whether a reply to an SM has left, so that look-ups may go on."""
     state = slice_at(m.slice_states, slice_id)
-    while state.leaving >= 0 and node(m.nodes, state.leaving).key <= cycle:
-        entry = state.leaving
-        state.leaving = popped(m, entry)
+    while first_key(m, m.q_leaving + slice_id) <= cycle:
+        entry = pull(m, m.q_leaving + slice_id)
         append(m, queue_of(m, slice_id, CROSSING_REPLIES if node(m.nodes, entry).kind else REPLIES), entry)
     if state.out_free > cycle:
         return 0
@@ -113,9 +111,7 @@ def step(m: Any, slice_id: int, cycle: int, now_fs: int) -> int:
 def next_cycle(m: Any, slice_id: int, cycle: int) -> int:
     """The next cycle at which something can leave the pipeline or the port."""
     state = slice_at(m.slice_states, slice_id)
-    following = NEVER
-    if state.leaving >= 0:
-        following = node(m.nodes, state.leaving).key
+    following = first_key(m, m.q_leaving + slice_id)
     if queue(m.queues, queue_of(m, slice_id, CROSSING_REPLIES)).count or may_send(m, slice_id):
         following = min(following, max(cycle + 1, state.out_free))
     return following

@@ -65,7 +65,6 @@ COMPONENT = plain("""
     ticked_fs    time of the last tick
     period_fs    clock
     sequence     messages sent
-    inbox        heap of messages
 """)
 PACKET = plain(f"""
     next       free list

@@ -41,6 +41,7 @@ TABLES = """
     origins          latency of what brought its value, −1 for none
     consumed         operators that have consumed it, as bits
     blocks           BLOCK: pool of the launcher
+    event_bits       by SM: which cycles ahead have events
     mshrs            MSHR by SM
     l1_lines         L1_LINE by slot of all SMs
     seen             by SM and kernel: whether it has had a block here
@@ -74,7 +75,6 @@ TABLES = """
     partition_of_sm  L2 partition of each SM
     distances        by SM and slice of a side: cycles beyond the nearest pair
     port_free        by SM: when its request port is free
-    request_heaps    by slice: heap of requests
     slice_credits    by slice: free places of its input queue
     slice_free       by slice: when its request port is free
     armed            by slice: when it may take its next request
@@ -101,31 +101,30 @@ TABLES = """
     segment_table    (field, low bit, width, shift) of the address map
 """
 NUMBERS = """
-    here unit_launcher unit_sm unit_crossbar unit_partition unit_lsu unit_sub_core unit_memory
-    kernels sms slices sub_cores sub_slots warp_slots streams registers operator_words crossbar first_partition
-    q_slice q_reply q_front meter_crossbar meter_slice component_count channel_count pool_count
-    sm_period_fs l2_period_fs clock_fs window_fs interval_fs keep_requests finished_room finished_low edge_room
-    sm_to_crossbar_fs crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs crossing_in_fs crossing_out_fs
+    here unit_launcher unit_sm unit_crossbar unit_partition unit_lsu unit_sub_core unit_memory kernels sms
+    slices sub_cores sub_slots warp_slots streams registers operator_words crossbar first_partition
+    q_inbox q_request q_leaving q_on_way q_returned q_wheel q_events wheel_size wheel_fs q_slice q_reply
+    q_front meter_crossbar meter_slice component_count channel_count pool_count sm_period_fs l2_period_fs
+    clock_fs window_fs interval_fs keep_requests finished_room finished_low edge_room sm_to_crossbar_fs
+    crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs crossing_in_fs crossing_out_fs
     crossing_cycles block_launch_fs block_done_fs launch_gap_fs host_fs largest_carveout step_millicycles
     scheduler lg_depth mio_depth hand_over writeback_latency branch_latency fence_latency exit_latency
-    warp_setup_tenths barrier_arrival barrier_release
-    l0_buffers l0_buffer_lines l1_buffer_lines l1_buffer_first l0_latency l1_instruction_latency
-    smem_banks smem_bank_bytes smem_access pass_interval atomic_base atomic_contention port_factor
-    l1_kib l1_unusable_kib l1_ways l1_slots l1_mshrs l1_merges tag_banks tag_latency out_cycles hit_cycles
-    refill_cycles page_entries lines_per_page page_miss_cycles
-    request_bytes reply_bytes reply_fifo reply_capacity lookahead link_bytes side_slices
-    l2_partitions l2_sets l2_ways l2_mshrs l2_merges l2_queue_depth miss_chains slice_bytes access_cycles
-    before_cycles after_cycles atomic_tenths groups
-    part_slices part_channels part_pseudos there_fs back_cycles controller_fs burst_fs
-    lanes bank_count all_banks read_depth write_depth drain_high drain_low age_limit closed_page refresh postpone
-    refi refi_pb burst_clocks segments bank_bits group_bits bank_folds bank_rotation
-    act_pre act_act_bank act_act_group act_act_pc four_acts act_refresh_bank act_refresh_group act_refresh_pc
-    act_refresh_all pre_act pre_refresh_bank pre_refresh_all pre_all_act pre_all_refresh_all refresh_act_bank
-    refresh_refresh_bank refresh_act_pc refresh_refresh_pc refresh_all_act refresh_all_refresh_all act_slots
-    pre_slots refresh_slots slots_per_clock
+    warp_setup_tenths barrier_arrival barrier_release l0_buffers l0_buffer_lines l1_buffer_lines
+    l1_buffer_first l0_latency l1_instruction_latency smem_banks smem_bank_bytes smem_access pass_interval
+    atomic_base atomic_contention port_factor l1_kib l1_unusable_kib l1_ways l1_slots l1_mshrs l1_merges
+    tag_banks tag_latency out_cycles hit_cycles refill_cycles page_entries lines_per_page page_miss_cycles
+    request_bytes reply_bytes reply_fifo reply_capacity lookahead link_bytes side_slices l2_partitions
+    l2_sets l2_ways l2_mshrs l2_merges l2_queue_depth miss_chains slice_bytes access_cycles before_cycles
+    after_cycles atomic_tenths groups part_slices part_channels part_pseudos there_fs back_cycles
+    controller_fs burst_fs lanes bank_count all_banks read_depth write_depth drain_high drain_low
+    age_limit closed_page refresh postpone refi refi_pb burst_clocks segments bank_bits group_bits
+    bank_folds bank_rotation act_pre act_act_bank act_act_group act_act_pc four_acts act_refresh_bank
+    act_refresh_group act_refresh_pc act_refresh_all pre_act pre_refresh_bank pre_refresh_all pre_all_act
+    pre_all_refresh_all refresh_act_bank refresh_refresh_bank refresh_act_pc refresh_refresh_pc
+    refresh_all_act refresh_all_refresh_all act_slots pre_slots refresh_slots slots_per_clock
 """
 MOVING = """
-    error requests_due request_number replies_inside late late_number link_number block_free free_millicycle
+    error window_from_fs wheel_count requests_due request_number replies_inside late late_number link_number block_free free_millicycle
     running_count finished_count next_edge_fs edges
 """
 ARRAYS = f"""

@@ -14,12 +14,9 @@ MOST_GROUPS = 16
 PARTITION = plain("""
     due_fs     next memory clock with work
     number     entries put on the way to a controller
-    on_way     heap of them, by arrival
-    returned   heap of fetches on their way back, by cycle
 """)
 SLICE = plain("""
     number        replies let out of the pipeline
-    leaving       heap of replies in the pipeline, by cycle
     wake:2        cycle before which the head of an input queue can't be served
     cause:2       why it waits
     port_free     first cycle at which the look-up and data port is free

@@ -21,7 +21,8 @@ MOST_BLOCK_WARPS = 32
 PIPELINES = len(Pipeline)
 
 SM = plain(f"""
-    events         heap of events, by cycle
+    cycle          cycle of its last tick
+    events         heap of the events that lie far ahead, by cycle
     event_number   events booked
     ages           warps accepted
     setup_tenths   when the set-up of warps is free, in tenths of a cycle

@@ -88,6 +88,7 @@ def run(here: int, until_fs: int) -> int:
             _close_edge(m)
         if _is_low(m):
             return GROW
+        m.window_from_fs = now_fs
         end_fs = min(now_fs + m.window_fs, until_fs, m.next_edge_fs)
         for ident in range(m.component_count):
             own = component(m.components, ident)

@@ -18,7 +18,7 @@ from simulator.machine.compiled.dram import tick as tick_channel
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import P_FETCHES, P_NODES, node, queue
 from simulator.machine.compiled.layout_memory import channel, fetch_at, partition, pseudo
-from simulator.machine.compiled.order import append, dequeue, give, popped, pushed, take
+from simulator.machine.compiled.order import append, dequeue, first_key, give, insert, pull, take
 from simulator.machine.order import NEVER
 from simulator.machine.state_dram import FAR, READ, WRITE
 from simulator.statistics.schema import INDEX
@@ -47,7 +47,7 @@ def _put_on_way(m: Any, part: int, arrive_fs: int, where: int, sector: int, fetc
     one.kind = where
     one.extra = sector
     one.kernel = kernel
-    state.on_way = pushed(m, state.on_way, entry, arrive_fs, state.number)
+    insert(m, m.q_on_way + part, entry, arrive_fs, state.number)
     state.due_fs = min(state.due_fs, (arrive_fs + m.clock_fs - 1) // m.clock_fs * m.clock_fs)
 
 
@@ -177,9 +177,8 @@ def tick(m: Any, part: int, ck: int) -> int:
     """One memory clock; whether a write has got a place, so that evictions may go on."""
     own = partition(m.partitions, part)
     now_fs = ck * m.clock_fs
-    while own.on_way >= 0 and node(m.nodes, own.on_way).key <= now_fs:
-        entry = own.on_way
-        own.on_way = popped(m, entry)
+    while first_key(m, m.q_on_way + part) <= now_fs:
+        entry = pull(m, m.q_on_way + part)
         one = node(m.nodes, entry)
         where = one.kind
         append(m, m.q_front + 2 * where + (WRITE if one.what < 0 else READ), entry)
@@ -205,7 +204,8 @@ def tick(m: Any, part: int, ck: int) -> int:
             state.read = 0
             state.wrote = 0
         following = min(following, state.due)
-    if own.on_way >= 0:
-        following = min(following, (node(m.nodes, own.on_way).key + m.clock_fs - 1) // m.clock_fs)
+    arrival = first_key(m, m.q_on_way + part)
+    if arrival < NEVER:
+        following = min(following, (arrival + m.clock_fs - 1) // m.clock_fs)
     own.due_fs = following * m.clock_fs if following < FAR else NEVER
     return freed

@@ -1,10 +1,10 @@
 """Messages between components, and the queues that everything waits in: chains and heaps of entries.
 
-An entry is a record of one pool. A queue is a chain with two ends. A heap is a pairing heap: pushing links
-the entry to the root, popping melds the root's children in pairs; it needs no place of its own, and the keys
-are unique, so what comes out doesn't depend on what it looks like inside. A message goes straight into the
-inbox of its receiver: none arrives before the window ends in which it was sent, so no receiver can see it too
-early.
+An entry is a record of one pool. A queue is a chain with two ends; a sorted one is entered from its end,
+since what comes is mostly the latest. A heap is a pairing heap: pushing links the entry to the root, popping
+melds the root's children in pairs; it needs no place of its own, and the keys are unique, so what comes out
+doesn't depend on what it looks like inside. A message goes straight into the inbox of its receiver: none
+arrives before the window ends in which it was sent, so no receiver can see it too early.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from simulator.machine.order import NEVER
 
 SOURCE_SHIFT = 44
 """A message's place among those of equal arrival: source above this bit, sequence number below."""
+WHEEL_OVERFLOW = 104
+"""Error: a message to the crossbar is under way longer than its inbox reaches."""
 
 
 @inlined
@@ -75,6 +77,56 @@ def dequeue(m: Any, which: int) -> int:
     line.head = node(m.nodes, entry).next
     line.count -= 1
     return entry
+
+
+# --- sorted queues ------------------------------------------------------------------------------------------
+
+
+@compiled
+def insert(m: Any, which: int, entry: int, key: int, order: int) -> None:
+    """Put an entry into a sorted queue, whose entries know the one before them by `child`."""
+    line = queue(m.queues, which)
+    one = node(m.nodes, entry)
+    one.key = key
+    one.order = order
+    before = line.tail if line.head >= 0 else -1
+    after = -1
+    while before >= 0:
+        other = node(m.nodes, before)
+        if other.key < key or (other.key == key and other.order < order):
+            break
+        after = before
+        before = other.child
+    one.next = after
+    one.child = before
+    if before < 0:
+        line.head = entry
+    else:
+        node(m.nodes, before).next = entry
+    if after < 0:
+        line.tail = entry
+    else:
+        node(m.nodes, after).child = entry
+    line.count += 1
+
+
+@inlined
+def pull(m: Any, which: int) -> int:
+    """Take the first entry off a sorted queue, which has one; it still belongs to the caller."""
+    line = queue(m.queues, which)
+    entry = line.head
+    line.head = node(m.nodes, entry).next
+    if line.head >= 0:
+        node(m.nodes, line.head).child = -1
+    line.count -= 1
+    return entry
+
+
+@inlined
+def first_key(m: Any, which: int) -> int:
+    """The key of the first entry of a queue; NEVER where there is none."""
+    head = queue(m.queues, which).head
+    return node(m.nodes, head).key if head >= 0 else NEVER
 
 
 # --- heaps --------------------------------------------------------------------------------------------------
@@ -136,6 +188,12 @@ def popped(m: Any, root: int) -> int:
 # --- messages -----------------------------------------------------------------------------------------------
 
 
+@inlined
+def _bucket(m: Any, cycle: int, source: int) -> int:
+    """The queue of the crossbar's inbox for messages of a cycle: of SMs, or of memory partitions."""
+    return m.q_wheel + 2 * (cycle & (m.wheel_size - 1)) + (1 if source > m.crossbar else 0)
+
+
 @compiled
 def send(
     m: Any, source: int, target: int, now_fs: int, delay_fs: int, kind: int, item: int, extra: int
@@ -144,32 +202,60 @@ def send(
     sender = component(m.components, source)
     receiver = component(m.components, target)
     period = receiver.period_fs
-    arrival = (now_fs + delay_fs + period - 1) // period * period
+    cycle = (now_fs + delay_fs + period - 1) // period
+    arrival = cycle * period
     sender.sequence += 1
     entry = take(m, P_NODES)
     one = node(m.nodes, entry)
     one.kind = kind
     one.what = item
     one.extra = extra
-    receiver.inbox = pushed(m, receiver.inbox, entry, arrival, source << SOURCE_SHIFT | sender.sequence)
+    which = m.q_inbox + target
+    if target == m.crossbar:
+        which = _bucket(m, cycle, source)
+        m.wheel_count += 1
+        if arrival - m.window_from_fs > m.wheel_fs:
+            m.error = WHEEL_OVERFLOW
+    insert(m, which, entry, arrival, source << SOURCE_SHIFT | sender.sequence)
     receiver.next_fs = min(receiver.next_fs, arrival)
 
 
 @inlined
 def arrived(m: Any, ident: int, now_fs: int) -> int:
-    """The next message that has arrived, taken out of the inbox, or −1."""
-    own = component(m.components, ident)
-    entry = own.inbox
-    if entry < 0 or node(m.nodes, entry).key > now_fs:
+    """The next message that has arrived, taken out of the inbox, or −1; not for the crossbar."""
+    if first_key(m, m.q_inbox + ident) > now_fs:
         return -1
-    own.inbox = popped(m, entry)
-    return entry
+    return pull(m, m.q_inbox + ident)
+
+
+@inlined
+def arrived_at_crossbar(m: Any, cycle: int) -> int:
+    """The next message to the crossbar that has arrived in this cycle, taken out, or −1."""
+    which = m.q_wheel + 2 * (cycle & (m.wheel_size - 1))
+    if queue(m.queues, which).head < 0:
+        which += 1
+        if queue(m.queues, which).head < 0:
+            return -1
+    m.wheel_count -= 1
+    return pull(m, which)
 
 
 @inlined
 def settle_next(m: Any, ident: int, following_fs: int) -> None:
-    """Note when a component ticks next: at its own time or at the next arrival."""
-    own = component(m.components, ident)
-    if own.inbox >= 0:
-        following_fs = min(following_fs, node(m.nodes, own.inbox).key)
-    own.next_fs = min(following_fs, NEVER)
+    """Note when a component ticks next: at its own time or at the next arrival; not for the crossbar."""
+    arrival = first_key(m, m.q_inbox + ident)
+    component(m.components, ident).next_fs = min(following_fs, arrival, NEVER)
+
+
+@compiled
+def settle_crossbar(m: Any, cycle: int, following: int) -> None:
+    """The same for the crossbar, in cycles: its inbox is a wheel of queues by cycle of arrival."""
+    if m.wheel_count:
+        at = cycle + 1
+        while at < following:
+            which = m.q_wheel + 2 * (at & (m.wheel_size - 1))
+            if queue(m.queues, which).head >= 0 or queue(m.queues, which + 1).head >= 0:
+                following = at
+            at += 1
+    own = component(m.components, m.crossbar)
+    own.next_fs = following * own.period_fs if following < NEVER else NEVER

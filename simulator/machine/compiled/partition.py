@@ -17,7 +17,7 @@ from simulator.machine.compiled.l2_misses import NO_ANSWER, answered, wake
 from simulator.machine.compiled.l2_misses import arrive as arrive_sector
 from simulator.machine.compiled.layout import P_FETCHES, P_NODES, node
 from simulator.machine.compiled.layout_memory import fetch_at, l2_line, partition, slice_at
-from simulator.machine.compiled.order import arrived, give, popped, settle_next
+from simulator.machine.compiled.order import arrived, first_key, give, pull, settle_next
 from simulator.machine.messages import LINK_INVALIDATE, LINK_REPLY, LINK_REQUEST, REPLY_CREDIT, REQUEST
 from simulator.machine.order import NEVER
 from simulator.statistics.schema import INDEX
@@ -52,11 +52,9 @@ def _consume(m: Any, ident: int, cycle: int, now_fs: int) -> None:
 
 @compiled
 def _tick_l2(m: Any, part: int, cycle: int, now_fs: int) -> None:
-    own = partition(m.partitions, part)
     _consume(m, m.first_partition + part, cycle, now_fs)
-    while own.returned >= 0 and node(m.nodes, own.returned).key <= cycle:
-        entry = own.returned
-        own.returned = popped(m, entry)
+    while first_key(m, m.q_returned + part) <= cycle:
+        entry = pull(m, m.q_returned + part)
         index = node(m.nodes, entry).what
         give(m, P_NODES, entry)
         one = fetch_at(m.fetches, index)
@@ -79,9 +77,7 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     if own.due_fs <= now_fs and invoke(m.unit_memory, m.here, part, now_fs // m.clock_fs):
         for slice_id in range(first, first + m.part_slices):
             wake(m, slice_id, now_fs // period + 1)
-    cycle = NEVER
-    if own.returned >= 0:
-        cycle = node(m.nodes, own.returned).key
+    cycle = first_key(m, m.q_returned + part)
     for slice_id in range(first, first + m.part_slices):
         cycle = min(cycle, slice_at(m.slice_states, slice_id).due)
     following = own.due_fs

@@ -26,7 +26,7 @@ from simulator.machine.compiled.layout_sm import (
 )
 from simulator.machine.compiled.layout_sm import sub_core as sub_core_at
 from simulator.machine.compiled.lsu import next_cycle
-from simulator.machine.compiled.order import arrived, give, popped, send, settle_next
+from simulator.machine.compiled.order import arrived, give, send, settle_next
 from simulator.machine.compiled.sm_events import (
     BLOCK_END,
     COMPLETE,
@@ -38,8 +38,11 @@ from simulator.machine.compiled.sm_events import (
     book,
     book_warp,
     change_state,
+    come_to,
     count_residents,
+    due,
     list_candidate,
+    next_event,
 )
 from simulator.machine.messages import ACK, BLOCK_DONE, LAUNCH, REPLY, SM_CREDIT
 from simulator.machine.order import NEVER
@@ -268,10 +271,12 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     sm = ident - 1
     own = sm_at(m.sm_states, sm)
     cycle = now_fs // m.sm_period_fs
+    come_to(m, sm, cycle)
     _take_messages(m, sm, cycle, now_fs)
-    while own.events >= 0 and node(m.nodes, own.events).key <= cycle:
-        entry = own.events
-        own.events = popped(m, entry)
+    while True:
+        entry = due(m, sm, cycle)
+        if entry < 0:
+            break
         kind = node(m.nodes, entry).kind
         item = node(m.nodes, entry).what
         age = node(m.nodes, entry).extra
@@ -286,9 +291,7 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
             busy |= sub_core_at(m.sub_core_states, sub).candidates
     following = cycle + 1
     if not busy:
-        following = next_cycle(m, sm, cycle)
-        if own.events >= 0:
-            following = min(following, node(m.nodes, own.events).key)
+        following = min(next_cycle(m, sm, cycle), next_event(m, sm, cycle))
     settle_next(m, ident, following * m.sm_period_fs if following < NEVER else NEVER)
 
 

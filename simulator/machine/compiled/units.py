@@ -19,8 +19,8 @@ def _sm(here: int, ident: int, now_fs: int) -> int:
     return 0
 
 
-def _crossbar(here: int, ident: int, now_fs: int) -> int:
-    crossbar.tick(machine_at(here, 0), ident, now_fs)
+def _crossbar(here: int, _ident: int, now_fs: int) -> int:
+    crossbar.tick(machine_at(here, 0), now_fs)
     return 0
 
 

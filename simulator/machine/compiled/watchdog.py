@@ -94,10 +94,11 @@ def _heap_size(machine: Machine, root: int) -> int:
 
 def _crossbar(machine: Machine) -> Iterator[str]:
     tables, own = machine.store.tables, machine.store.machine
-    for index, root in enumerate(tables["request_heaps"].tolist()):
-        if root >= 0:
+    requests = tables["queues"]["count"][own.q_request :]
+    for index, waiting in enumerate(requests[: machine.gpu.l2.slices].tolist()):
+        if waiting:
             cause = "a turn" if tables["slice_credits"][index] else "a place in its input queue"
-            yield f"crossbar: {_heap_size(machine, root)} requests for slice {index} wait for {cause}"
+            yield f"crossbar: {waiting} requests for slice {index} wait for {cause}"
     for index in range(machine.gpu.l2.slices):
         fifo = tables["queues"][own.q_reply + index]
         if fifo["count"]:
