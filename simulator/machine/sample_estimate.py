@@ -4,7 +4,7 @@ Runs of more and more blocks, all with the same rest of blocks modulo one wave, 
 last wave, so what one has over the one before belongs to whole waves in the middle. The rest of the grid
 costs as much a block as the last of these. The bound is twice the disagreement of the last two rates, or all
 of the one before where that is more (blocks drift apart over some 15 waves, and two rates may agree by
-chance), over all blocks left out; and half a wave, since the last wave may meet another state of memory.
+chance), over all blocks left out; and one wave, since blocks may end the grid in another order.
 All counters are carried on by the same rule; each is rounded by itself, so sums may be off by a few units.
 """
 
@@ -20,7 +20,6 @@ from simulator.statistics.schema import INDEX
 RUNS = 4
 """Runs that a bound needs: three rates."""
 DRIFT_FACTOR = 2
-WAVE_SHARE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ def error_ppm(points: Sequence[Point], blocks: int, wave: int) -> int:
         _disagreement_fs(oldest, first, middle, left_out),
     )
     late, late_fs = last.blocks - middle.blocks, last.time_fs - middle.time_fs
-    wave_fs = late_fs * wave // (WAVE_SHARE * late)
+    wave_fs = late_fs * wave // late
     total_fs = carried(middle.time_fs, last.time_fs, middle.blocks, last.blocks, blocks)
     return PPM * (drift_fs + wave_fs) // total_fs + 1
 

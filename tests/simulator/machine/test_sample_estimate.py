@@ -34,9 +34,9 @@ def test_equal_blocks_are_carried_on_exactly() -> None:
     assert made.latency_fs[0] == sum(made.phases[0]) == 700 * 4003
 
 
-def test_bound_of_equal_blocks_is_half_a_wave() -> None:
+def test_bound_of_equal_blocks_is_one_wave() -> None:
     points = [point(blocks, 900 + 20 * blocks) for blocks in (13, 23, 43, 83)]
-    assert error_ppm(points, 4003, WAVE) == PPM * (20 * WAVE // 2) // (900 + 20 * 4003) + 1
+    assert error_ppm(points, 4003, WAVE) == PPM * (20 * WAVE) // (900 + 20 * 4003) + 1
 
 
 @pytest.mark.parametrize("drift", [-3, 2, 5])
