@@ -88,6 +88,12 @@ class Past:
             return False
         return all(self._clear(tensor, whole.index, own) for tensor in tensors)
 
+    def hopeless(self, point: Point, place: int, blocks: int) -> bool:
+        """Whether so many blocks of a kernel can't turn L2 over, nor can L2 hold all of its tensors."""
+        own = sum(tensor.bytes for tensor in self.traces[place].tensors)
+        expected = 2 * turned_bytes(point.kernel) * blocks // point.blocks
+        return 100 * own > NEVER_FULL_PCT * self.l2_bytes and 100 * expected < TURNED_OVER_PCT * self.l2_bytes
+
     def _clear(self, tensor: TensorInfo, place: int, own: int) -> bool:
         """Whether a tensor is in L2 as a whole when the kernel begins, or none of it is."""
         since = sum(one.bytes for one in self.preload)

@@ -96,7 +96,11 @@ class Sampler:
     def _unfit(self, place: int) -> str:
         trace = self.traces[place]
         reason = reason_for_whole(trace)
-        if not reason and (self._unit(trace) << RUNS - 1) * SMALLEST_SAVING > trace.blocks:
+        longest = (self._unit(trace) << RUNS - 1) * SMALLEST_SAVING
+        # The bound is never less than a wave.
+        if not reason and (
+            longest > trace.blocks or PPM * self._wave(trace) > self.tolerance_ppm * trace.blocks
+        ):
             return "too few waves or periods of blocks"
         return reason
 
@@ -117,6 +121,8 @@ class Sampler:
         while blocks * SMALLEST_SAVING <= trace.blocks:
             record = self._replay(place, [first_blocks(trace, blocks)])
             points.append(Point(blocks, record.kernels[-1]))
+            if self.past.hopeless(points[-1], place, trace.blocks // SMALLEST_SAVING // 2):
+                return False
             unit *= 2
             blocks = trace.blocks % wave + unit
             if len(points) < RUNS or points[-1].blocks < self._least_waves(points[-1].kernel) * wave:
