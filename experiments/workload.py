@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hwmodels import Gpu
     from simulator.trace.schema import KernelTrace
     from simulator.workload.graph import Graph
+    from simulator.workload.plan import Plan
 
 AS_GIVEN = "as-given"
 
@@ -56,13 +57,8 @@ def variant_names(config: Config) -> tuple[str, ...]:
 
 def make_variant(config: Config, name: str, gpu: Gpu) -> Variant:
     """The kernels of one variant for a card."""
-    if config.source == "onnx":
+    if config.source in {"onnx", "operators"}:
         return _fused(config, name, gpu)
-    if config.source == "operators":
-        try:
-            return _fused(config, name, gpu)
-        except InputError as error:
-            raise InputError(_place_in_list(config, error.place), error.problem, error.remedy) from None
     if config.source == "traces":
         from simulator.trace.sources import traces_from
 
@@ -86,6 +82,22 @@ def _given(name: str, kernels: list[KernelTrace], gpu: Gpu) -> Variant:
 
 
 def _fused(config: Config, strategy: str, gpu: Gpu) -> Variant:
+    plans = plans_of(config, strategy, gpu)
+    notes = tuple(f"Only its bytes are moved: {reason}." for plan in plans for reason in plan.opaque)
+    return Variant(strategy, tuple(trace for plan in plans for trace in plan.traces), notes)
+
+
+def plans_of(config: Config, strategy: str, gpu: Gpu) -> list[Plan]:
+    """The plan of each part of the config's graph under a strategy."""
+    try:
+        return _plans(config, strategy, gpu)
+    except InputError as error:
+        if config.source != "operators":
+            raise
+        raise InputError(_place_in_list(config, error.place), error.problem, error.remedy) from None
+
+
+def _plans(config: Config, strategy: str, gpu: Gpu) -> list[Plan]:
     from simulator.workload.layout import Placement
     from simulator.workload.plan import plan_for
     from simulator.workload.target import Target
@@ -98,9 +110,7 @@ def _fused(config: Config, strategy: str, gpu: Gpu) -> Variant:
         from simulator.workload.fold import fold_batch_norms
 
         parts = [fold_batch_norms(part)[0] for part in parts]
-    plans = [plan_for(part, strategy, target, config["registers.cap"], placement) for part in parts]
-    notes = tuple(f"Only its bytes are moved: {reason}." for plan in plans for reason in plan.opaque)
-    return Variant(strategy, tuple(trace for plan in plans for trace in plan.traces), notes)
+    return [plan_for(part, strategy, target, config["registers.cap"], placement) for part in parts]
 
 
 def _graph(config: Config) -> Graph:
@@ -141,7 +151,9 @@ def description(config: Config, gpu: Gpu) -> list[str]:
         f"{gpu.dram.bandwidth_gb_s:.0f} GB/s of {gpu.dram.standard}), "
         f"L2 {config['workload.l2_state']} at the start"
     )
-    return [f"{_what(config)}.", f"{card}."]
+    sampled = config["sample"]
+    part = "" if sampled is None else f", of long kernels only the first, within {100 * sampled:g} %"
+    return [f"{_what(config)}{part}.", f"{card}."]
 
 
 def _what(config: Config) -> str:
@@ -155,7 +167,8 @@ def _what(config: Config) -> str:
     parts = [f"{first or 'the first node'} to {last or 'the last'}" for first, last in config.parts]
     return (
         f"Replayed: {model}, {' and '.join(parts)}, batch {config['workload.batch'] or 'of the model'}, "
-        f"{config['workload.dtype']}{folded}, every block of every kernel"
+        f"{config['workload.dtype']}{folded}"
+        + (", every block of every kernel" if config["sample"] is None else "")
     )
 
 

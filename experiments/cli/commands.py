@@ -5,11 +5,12 @@ the parser, and `run(args)`, which does the work and returns the exit code. A mo
 `run`, so that `stallscope --help` answers at once.
 """
 
-from experiments.cli import bench, diverge, gpu, occupancy, plot, probe, replay, run, trace
+from experiments.cli import bench, diverge, gpu, occupancy, plan, plot, probe, replay, run, trace
 
 COMMANDS = {
     "run": run,
     "replay": replay,
+    "plan": plan,
     "plot": plot,
     "occupancy": occupancy,
     "gpu": gpu,

@@ -68,6 +68,16 @@ class Liveness:
         names = sorted({self.virtuals[number].name or "temporary" for number in touched(self.after[place])})
         return words[place], place, tuple(names)
 
+    def words_at(self, place: int) -> dict[str, int]:
+        """What lives after an operation: general-register words by name, the most first."""
+        found: dict[str, int] = {}
+        for number in touched(self.after[place]):
+            virtual = self.virtuals[number]
+            if not virtual.predicate:
+                words = (self.after[place] & mask_of(number)).bit_count()
+                found[virtual.name or "temporary"] = found.get(virtual.name or "temporary", 0) + words
+        return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
 
 def analyse(body: Body) -> Liveness:
     """The liveness of a program; nothing is live at its end."""

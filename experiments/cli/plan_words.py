@@ -1,0 +1,147 @@
+"""A plan in words: summary, data flow, kernels with pressure along their programs, where each value lives and
+why.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+BARS = "▁▂▃▄▅▆▇█"
+CURVE_CHARACTERS = 60
+MOST_NAMES = 12
+
+
+def words(document: dict[str, Any]) -> str:
+    """The whole text, a line end at its end."""
+    parts = [_summary(document), _dataflow(document), _kernels(document), _pressure(document)]
+    parts += [_edges(document), _levels(document), _notes(document)]
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def _summary(document: dict[str, Any]) -> list[str]:
+    scale = "" if document["scale"] == "1/1" else f", a slice of {document['scale']}"
+    kinds = Counter(kind for group in document["groups"] for kind in group["kinds"])
+    listed = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    views = sum(group["view"] for group in document["groups"])
+    renamed = f" ({views} {'is a view' if views == 1 else 'are views'} without a kernel)" if views else ""
+    batch = document["batch"] or "of the model"
+    before, after = document["kernels_before"], document["kernels_after"]
+    return [
+        f"{document['model']}: {document['nodes']} operators{renamed}: {listed}",
+        f"{document['gpu']}{scale}, batch {batch}, {document['dtype']}",
+        f"Strategy {document['strategy']}: {before} kernels before, {after} after",
+    ]
+
+
+def _dataflow(document: dict[str, Any]) -> list[str]:
+    flow = document["dataflow"]
+    inner = [life for life in flow["lives"] if life["kind"] == "intermediate"]
+    alone = sum(len(life["consumers"]) == 1 for life in inner)
+    read, written, peak = (_size(flow[key]) for key in ("bytes_read", "bytes_written", "peak_live_bytes"))
+    return [
+        f"Data flow: {len(flow['edges'])} producer-consumer pairs",
+        f"{len(inner)} intermediates: {alone} with one reader, {len(inner) - alone} with several or none",
+        f"operator by operator {read} are read and {written} written; intermediates hold {peak} at most",
+    ]
+
+
+def _kernels(document: dict[str, Any]) -> list[str]:
+    rows = []
+    for group in document["groups"]:
+        for number, kernel in enumerate(group["kernels"]):
+            cycles = "-" if group["cycles"] is None or number else f"{group['cycles']:,}"
+            rows.append(
+                (
+                    kernel["kernel"],
+                    " ".join(group["operators"]) if not number else "the same",
+                    f"{kernel['grid_blocks']:,}",
+                    kernel["threads_per_block"],
+                    kernel["registers_per_thread"],
+                    kernel["spill_bytes_per_thread"],
+                    f"{kernel['shared_bytes_per_block']:,}",
+                    cycles,
+                )
+            )
+    headers = ["kernel", "operators", "blocks", "threads", "registers", "spill B", "shared B", "cycles"]
+    return ["Kernels", *_aligned(headers, rows)]
+
+
+def _pressure(document: dict[str, Any]) -> list[str]:
+    lines = ["Live registers along each program, and what is live at the peak"]
+    for group in document["groups"]:
+        for kernel in group["kernels"]:
+            live = [f"{name} {words}" for name, words in kernel["live_words_at_peak"].items()]
+            more = f" and {len(live) - MOST_NAMES} more" if len(live) > MOST_NAMES else ""
+            peak, place, length = (
+                kernel["pressure_peak"],
+                kernel["pressure_peak_operation"],
+                len(kernel["pressure"]),
+            )
+            lines += [
+                f"{kernel['kernel']}: {peak} at operation {place} of {length}",
+                f"  {curve(kernel['pressure'])}",
+                f"  {', '.join(live[:MOST_NAMES])}{more}",
+            ]
+            for key in ("recomputed", "spilled"):
+                if kernel[key]:
+                    counts = Counter(kernel[key])
+                    listed = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in counts.items())
+                    lines.append(f"  {key}: {listed}")
+    return lines
+
+
+def curve(values: Sequence[int], width: int = CURVE_CHARACTERS) -> str:
+    """A line of bars from 0 to the peak; each stands for the most of its share of the program."""
+    if not values:
+        return ""
+    count = min(width, len(values))
+    top = max(1, *values)
+    edges = [len(values) * at // count for at in range(count + 1)]
+    peaks = [max(values[low:high]) for low, high in pairwise(edges)]
+    return "".join(BARS[(len(BARS) - 1) * peak // top] for peak in peaks)
+
+
+def _edges(document: dict[str, Any]) -> list[str]:
+    reasons = {
+        (one["producer"], one["consumer"], one["tensor"]): one["reason"] for one in document["why_not"]
+    }
+    rows = []
+    for edge in document["dataflow"]["edges"]:
+        pair = (edge["producer"], edge["consumer"], edge["tensor"])
+        why = reasons.get(pair, f"fused in {edge['kernel']}")
+        rows.append((f"{pair[0]} → {pair[1]}", pair[2], _size(edge["bytes"]), edge["lives_in"], why))
+    if not rows:
+        return []
+    return [
+        "Where each value lives, and why",
+        *_aligned(["edge", "tensor", "bytes", "lives in", "why"], rows),
+    ]
+
+
+def _levels(document: dict[str, Any]) -> list[str]:
+    rows = [
+        (level, _size(both["read"]), _size(both["written"]))
+        for level, both in document["dataflow"]["bytes_by_level"].items()
+    ]
+    return ["Operators' accesses by level", *_aligned(["level", "read", "written"], rows)]
+
+
+def _notes(document: dict[str, Any]) -> list[str]:
+    return [f"Only its bytes are moved: {reason}." for reason in document["opaque"]]
+
+
+def _size(count: int) -> str:
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= scale:
+            return f"{count / scale:.1f} {unit}"
+    return f"{count} B"
+
+
+def _aligned(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    table = [list(headers), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
