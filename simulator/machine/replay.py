@@ -18,7 +18,10 @@ from simulator.trace.schema import KernelTrace
 if TYPE_CHECKING:
     from simulator.statistics.result import Result
 
-ENGINES = {"reference": "simulator.machine.reference.engine"}
+ENGINES = {
+    "reference": "simulator.machine.reference.engine",
+    "compiled": "simulator.machine.compiled.engine",
+}
 """Engines by name. Each module has `simulate(traces, gpu, options) -> RunRecord`."""
 L2_STATES = ("cold", "warm")
 LAUNCHES = ("stream", "graph")
