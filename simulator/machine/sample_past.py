@@ -25,8 +25,10 @@ RUNS_BEFORE = 2
 """Kernels that are replayed again, in part, before the one that is sampled."""
 TURNED_OVER_PCT = 125
 """Sectors that came into L2, of its size, after which its state is the kernel's own."""
-PAST_SHARE = 4
+PAST_SHARE = 2
 """The part of L2 (one byte in so many) whose state may be wrong if not all that comes before is replayed."""
+PAST_NOISE_PPM = 2000
+"""What any change of the beginning makes of the order of DRAM's requests, and so of the time."""
 NEVER_FULL_PCT = 40
 """Below this share of L2 (lines may stand in both partitions) nothing is ever driven out."""
 
@@ -76,7 +78,7 @@ class Past:
         if len(before) == place and all(one is self.traces[at] for at, one in enumerate(before)):
             return 0
         spent_fs = self.l2_bytes * FS_PER_NS // int(PAST_SHARE * self.gpu.dram.bandwidth_gb_s)
-        return PPM * spent_fs // max(1, kernel.end_fs - kernel.start_fs)
+        return PAST_NOISE_PPM + PPM * spent_fs // max(1, kernel.end_fs - kernel.start_fs)
 
     def settled(self, point: Point, whole: KernelRecord) -> bool:
         """Whether L2 holds the kernel's own lines from this point on, or keeps all that it is asked for."""
