@@ -27,7 +27,7 @@ TURNED_OVER_PCT = 125
 """Sectors that came into L2, of its size, after which its state is the kernel's own."""
 PAST_SHARE = 2
 """The part of L2 (one byte in so many) whose state may be wrong if not all that comes before is replayed."""
-PAST_NOISE_PPM = 2000
+PAST_NOISE_PPM = 5000
 """What any change of the beginning makes of the order of DRAM's requests, and so of the time."""
 NEVER_FULL_PCT = 40
 """Below this share of L2 (lines may stand in both partitions) nothing is ever driven out."""
