@@ -14,7 +14,8 @@ examples:
   stallscope run mine.yaml --gpu a100-sxm-40gb --set gpu.scale=1/4 --set workload.batch=2
   stallscope run mine.yaml --json > summary.json
 
-CONFIG is a YAML file or the name of a shipped one (copy, resnet50-conv-bn-relu). The folder gets
+CONFIG is a YAML file or the name of a shipped one (copy, cap-wins, cap-loses,
+resnet50-conv-bn-relu). The folder gets
 config.yaml, summary.json, the tables (kernels, stalls, latency, occupancy, traffic, intervals, each .csv),
 the raw record and plots/.
 """
