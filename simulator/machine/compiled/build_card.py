@@ -20,8 +20,9 @@ from simulator.machine.compiled.footprint import KEPT
 from simulator.machine.compiled.layout_memory import MOST_BANKS
 from simulator.machine.compiled.layout_sm import MOST_BLOCK_WARPS, MOST_PHASES, MOST_SUB_CORES
 from simulator.machine.compiled.memory_front import CHAINS
+from simulator.machine.compiled.order import WAYS
 from simulator.machine.compiled.sm_events import EVENT_CYCLES, EVENT_WORDS
-from simulator.machine.compiled.store import Store
+from simulator.machine.compiled.store import POOL_TABLES, Store
 from simulator.machine.compiled.sub_core import SCHEDULERS
 from simulator.machine.launchable import LANES
 from simulator.machine.links import link_delays, window_fs
@@ -337,13 +338,13 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     q_reply = q_slice + 4 * slices
     q_front = q_reply + slices
     q_inbox = q_front + 2 * pseudos
-    q_request = q_inbox + sms + 2 + parts
+    q_request = q_inbox + WAYS * (sms + 2 + parts)
     q_leaving = q_request + slices
     q_on_way = q_leaving + slices
     q_returned = q_on_way + parts
     q_wheel = q_returned + parts
     wheel = _wheel_cycles(gpu)
-    q_events = q_wheel + 2 * wheel
+    q_events = q_wheel + WAYS * wheel
     store.set(
         q_inbox=q_inbox,
         q_request=q_request,
@@ -361,6 +362,7 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
         meter_slice=2 * sms + 2,
     )
     store.records("queues", layout.QUEUE, q_events + EVENT_CYCLES * sms, head=-1, tail=-1)
+    store.records("shelves", layout.SHELF, (sms + 2 + parts) * len(POOL_TABLES), free=-1)
     store.integers("event_bits", EVENT_WORDS * sms)
     store.records("meters", layout.METER, 2 * sms + 2 + 3 * slices)
     fastest = min(gpu.sm_period_fs, gpu.l2_period_fs, gpu.dram_period_fs)

@@ -4,15 +4,17 @@ the record.
 
 from __future__ import annotations
 
+import logging
 import time
 
 from hwmodels import Gpu
 from hwmodels.coalescing import LINE_BYTES
 from hwmodels.errors import ResultError
-from simulator.machine.compiled import layout_sm, machine
+from simulator.machine.compiled import cache, layout_sm, machine
 from simulator.machine.compiled.build_card import build_card
 from simulator.machine.compiled.build_trace import build_traces
 from simulator.machine.compiled.collect import collect
+from simulator.machine.compiled.jit import CACHE, WITHOUT_COMPILER
 from simulator.machine.compiled.layout import WIDTH
 from simulator.machine.compiled.store import POOL_TABLES, Store
 from simulator.machine.compiled.units import unit_addresses
@@ -25,6 +27,7 @@ from simulator.machine.reference.engine import LOOK_UP_CYCLES
 from simulator.statistics.record import RunRecord
 from simulator.trace.schema import KernelTrace
 
+LOG = logging.getLogger(__name__)
 FIRST_LOG = 4096
 FIRST_EDGES = 64
 
@@ -55,6 +58,8 @@ class Machine:
             finished_low=FIRST_LOG // 2,
             edge_room=FIRST_EDGES,
         )
+        if not WITHOUT_COMPILER and cache.is_cold(CACHE):
+            LOG.warning("compiling the engine for this version, once: about a minute")
         store.set(**unit_addresses())
         store.records("finished", layout_sm.FINISHED, store.machine.finished_room)
         store.integers("snapshots", FIRST_EDGES * len(traces) * WIDTH)
@@ -84,6 +89,7 @@ class Machine:
             )
         machine.close(self.store.here, self.now_fs)
         record = collect(self, partial)
+        cache.mark_warm(CACHE)
         record.wall_seconds = time.perf_counter() - started
         record.cpu_seconds = time.process_time() - started_cpu
         return record

@@ -48,6 +48,10 @@ POOL = plain("""
     left       free records
     low        how many must be left for a window
 """)
+SHELF = plain("""
+    free       first free record that a component keeps, −1 for none
+    count      how many
+""")
 QUEUE = plain("""
     head       first entry, −1 for none
     tail       last entry
@@ -85,6 +89,7 @@ PACKET = plain(f"""
 
 node = accessor(NODE)
 pool = accessor(POOL)
+shelf = accessor(SHELF)
 queue = accessor(QUEUE)
 meter = accessor(METER)
 component = accessor(COMPONENT)

@@ -15,6 +15,7 @@ from simulator.machine.compiled.layout_sm import LANES, MOST_BLOCK_WARPS, MOST_S
 TABLES = """
     components       COMPONENT by component: launcher, SMs, crossbar, memory partitions
     pools            POOL by kind of record
+    shelves          SHELF by component and kind of record
     nodes            NODE: pool
     packets          PACKET: pool
     requests         REQUEST: pool
@@ -124,7 +125,7 @@ NUMBERS = """
     refresh_all_act refresh_all_refresh_all act_slots pre_slots refresh_slots slots_per_clock
 """
 MOVING = """
-    error window_from_fs wheel_count requests_due request_number replies_inside late late_number link_number block_free free_millicycle
+    error current window_from_fs wheel_count requests_due request_number replies_inside late late_number link_number block_free free_millicycle
     running_count finished_count next_edge_fs edges
 """
 ARRAYS = f"""

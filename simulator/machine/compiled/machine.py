@@ -91,6 +91,7 @@ def run(here: int, until_fs: int) -> int:
         m.window_from_fs = now_fs
         end_fs = min(now_fs + m.window_fs, until_fs, m.next_edge_fs)
         for ident in range(m.component_count):
+            m.current = ident * m.pool_count
             own = component(m.components, ident)
             while own.next_fs < end_fs:
                 own.ticked_fs = own.next_fs

@@ -12,19 +12,33 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.jit import compiled, inlined, load, store
-from simulator.machine.compiled.layout import P_NODES, component, node, pool, queue
+from simulator.machine.compiled.layout import P_NODES, component, node, pool, queue, shelf
+from simulator.machine.messages import ACK, REPLY_CREDIT
 from simulator.machine.order import NEVER
 
 SOURCE_SHIFT = 44
 """A message's place among those of equal arrival: source above this bit, sequence number below."""
+WAYS = 3
+"""Queues of an inbox."""
+SHELF = 256
+"""Records of a kind that a component keeps."""
 WHEEL_OVERFLOW = 104
 """Error: a message to the crossbar is under way longer than its inbox reaches."""
 
 
 @inlined
 def take(m: Any, which: int) -> int:
-    """A free record of a pool; record 0, which nobody reads, and an error when there is none."""
+    """A free record of a pool; record 0, which nobody reads, and an error when there is none.
+
+    The component that ticks looks first among those that it has given back itself: they are near at hand.
+    """
+    own = shelf(m.shelves, m.current + which)
     place = pool(m.pools, which)
+    index = own.free
+    if index >= 0:
+        own.free = load(place.address, index * place.stride)
+        own.count -= 1
+        return index
     index = place.free
     if index < 0:
         m.error = 1 + which
@@ -36,8 +50,14 @@ def take(m: Any, which: int) -> int:
 
 @inlined
 def give(m: Any, which: int, index: int) -> None:
-    """Give a record back to its pool."""
+    """Give a record back, to the shelf of the component that ticks if there is room, or else to its pool."""
+    own = shelf(m.shelves, m.current + which)
     place = pool(m.pools, which)
+    if own.count < SHELF:
+        store(place.address, index * place.stride, own.free)
+        own.free = index
+        own.count += 1
+        return
     store(place.address, index * place.stride, place.free)
     place.free = index
     place.left += 1
@@ -189,9 +209,11 @@ def popped(m: Any, root: int) -> int:
 
 
 @inlined
-def _bucket(m: Any, cycle: int, source: int) -> int:
-    """The queue of the crossbar's inbox for messages of a cycle: of SMs, or of memory partitions."""
-    return m.q_wheel + 2 * (cycle & (m.wheel_size - 1)) + (1 if source > m.crossbar else 0)
+def _way(m: Any, source: int, kind: int) -> int:
+    """The queue of an inbox that a message goes to. On each way messages come nearly in order."""
+    if kind in (ACK, REPLY_CREDIT):
+        return 2
+    return 1 if source > m.crossbar else 0
 
 
 @compiled
@@ -210,9 +232,9 @@ def send(
     one.kind = kind
     one.what = item
     one.extra = extra
-    which = m.q_inbox + target
+    which = m.q_inbox + WAYS * target + _way(m, source, kind)
     if target == m.crossbar:
-        which = _bucket(m, cycle, source)
+        which = m.q_wheel + WAYS * (cycle & (m.wheel_size - 1)) + _way(m, source, kind)
         m.wheel_count += 1
         if arrival - m.window_from_fs > m.wheel_fs:
             m.error = WHEEL_OVERFLOW
@@ -221,41 +243,60 @@ def send(
 
 
 @inlined
+def _earliest(m: Any, first: int) -> int:
+    """Of the queues of an inbox, the one whose head is the earliest; −1 when all are empty."""
+    best = -1
+    key = NEVER
+    order = 0
+    for which in range(first, first + WAYS):
+        head = queue(m.queues, which).head
+        if head >= 0:
+            one = node(m.nodes, head)
+            if one.key < key or (one.key == key and one.order < order):
+                best = which
+                key = one.key
+                order = one.order
+    return best
+
+
+@compiled
 def arrived(m: Any, ident: int, now_fs: int) -> int:
     """The next message that has arrived, taken out of the inbox, or −1; not for the crossbar."""
-    if first_key(m, m.q_inbox + ident) > now_fs:
+    which = _earliest(m, m.q_inbox + WAYS * ident)
+    if which < 0 or first_key(m, which) > now_fs:
         return -1
-    return pull(m, m.q_inbox + ident)
+    return pull(m, which)
 
 
-@inlined
+@compiled
 def arrived_at_crossbar(m: Any, cycle: int) -> int:
     """The next message to the crossbar that has arrived in this cycle, taken out, or −1."""
-    which = m.q_wheel + 2 * (cycle & (m.wheel_size - 1))
-    if queue(m.queues, which).head < 0:
-        which += 1
-        if queue(m.queues, which).head < 0:
-            return -1
+    which = _earliest(m, m.q_wheel + WAYS * (cycle & (m.wheel_size - 1)))
+    if which < 0:
+        return -1
     m.wheel_count -= 1
     return pull(m, which)
 
 
-@inlined
+@compiled
 def settle_next(m: Any, ident: int, following_fs: int) -> None:
     """Note when a component ticks next: at its own time or at the next arrival; not for the crossbar."""
-    arrival = first_key(m, m.q_inbox + ident)
-    component(m.components, ident).next_fs = min(following_fs, arrival, NEVER)
+    first = m.q_inbox + WAYS * ident
+    for which in range(first, first + WAYS):
+        following_fs = min(following_fs, first_key(m, which))
+    component(m.components, ident).next_fs = min(following_fs, NEVER)
 
 
 @compiled
 def settle_crossbar(m: Any, cycle: int, following: int) -> None:
-    """The same for the crossbar, in cycles: its inbox is a wheel of queues by cycle of arrival."""
+    """The same for the crossbar, in cycles: its inbox is a wheel of inboxes by cycle of arrival."""
     if m.wheel_count:
         at = cycle + 1
         while at < following:
-            which = m.q_wheel + 2 * (at & (m.wheel_size - 1))
-            if queue(m.queues, which).head >= 0 or queue(m.queues, which + 1).head >= 0:
-                following = at
+            first = m.q_wheel + WAYS * (at & (m.wheel_size - 1))
+            for which in range(first, first + WAYS):
+                if queue(m.queues, which).head >= 0:
+                    following = at
             at += 1
     own = component(m.components, m.crossbar)
     own.next_fs = following * own.period_fs if following < NEVER else NEVER
