@@ -2,8 +2,8 @@
 
 The card's operation table, the register-bank rule and the operators that an instruction consumes for are
 resolved here, so that issue reads plain fields. Unit kinds say which way an instruction goes after issue. Not
-modelled: the reuse cache of operands and bank conflicts of tensor and memory instructions, whose operands are
-read over several cycles anyway.
+modelled: the reuse cache of operands and bank conflicts of FP64, tensor and memory instructions, whose operands
+are read over several cycles anyway.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _KINDS = {
     Operation.EXIT: END,
     Operation.NOP: NOTHING,
 }
-_BANKED_PIPELINES = (Pipeline.ALU, Pipeline.FMA, Pipeline.HALF, Pipeline.FP64)
+_BANKED_PIPELINES = (Pipeline.ALU, Pipeline.FMA, Pipeline.HALF)
 
 
 @dataclass(slots=True)
@@ -157,11 +157,9 @@ def _kind(operation: Operation, pipeline: Pipeline) -> int:
 
 
 def _operand_cycles(instruction: Instruction, pipeline: Pipeline, gpu: Gpu) -> int:
-    """Cycles to read the operands; a pair counts once, since a bank delivers 64 bits of it at a time."""
+    """Cycles to read the operands of a pipeline that takes them all at once; 1 for the others."""
     if pipeline not in _BANKED_PIPELINES:
         return 1
     sources = [r for r in dict.fromkeys(instruction.src) if r < RZ]
-    if pipeline is Pipeline.FP64:
-        sources = [r for r in sources if r % 2 == 0]
     r0, r1, r2, r3 = (sources + [-1] * 4)[:4]
     return max(1, operand_cycles(r0, r1, r2, r3, gpu.register_file.banks, gpu.register_file.bank_ports))

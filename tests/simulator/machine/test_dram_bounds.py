@@ -96,7 +96,8 @@ def test_copy_and_triad_lie_between_the_two_best_peers(pattern):
     ],
 )
 def test_shares_of_real_cards(card, read, write, copy):
-    """A channel alone beside published shares of the peak, which streams of a whole card are held to elsewhere.
+    """A channel alone beside published shares of the peak, which streams of a whole card are held to
+    elsewhere.
 
     Writes alone are not limited by DRAM. Reads come near what is published. Copies lie below it: on a card L2
     refills the write queue while it drains, which no synthetic stream does.
