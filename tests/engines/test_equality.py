@@ -1,8 +1,8 @@
 """Two engines, one machine: every number of a run is the same in both, on random cards and random kernels.
 
-Five hundred pairs by seed, the same in every session; twenty thousand in the long tests, and hypothesis' own. The
-records are compared whole, kept requests and intervals included; what differs is named as `stallscope diverge`
-names it.
+Five hundred pairs by seed, the same in every session; twenty thousand in the long tests, and hypothesis' own.
+The records are compared whole, kept requests and intervals included; what differs is named as `stallscope
+diverge` names it.
 """
 
 import importlib

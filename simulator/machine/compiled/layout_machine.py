@@ -125,8 +125,8 @@ NUMBERS = """
     refresh_all_act refresh_all_refresh_all act_slots pre_slots refresh_slots slots_per_clock
 """
 MOVING = """
-    error current window_from_fs wheel_count requests_due request_number replies_inside late late_number link_number block_free free_millicycle
-    running_count finished_count next_edge_fs edges
+    error current window_from_fs wheel_count requests_due request_number replies_inside late late_number
+    link_number block_free free_millicycle running_count finished_count next_edge_fs edges
 """
 ARRAYS = f"""
     group_masks:4    sectors that share a reply packet
