@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 CONSTANTS = frozenset({"Constant", "ConstantOfShape"})
+MOST_DIMENSIONS = 64
 
 
 def true_inputs(model: Any) -> list[Any]:
@@ -54,10 +55,18 @@ def constant_tensors(model: Any) -> Iterator[tuple[str, Any]]:
 
 
 def rewrite_leading(tensor: Any, old: set[int], batch: int) -> None:
-    """Replace the first element of an integer vector where it is the old batch."""
+    """Replace the first element of an integer vector where it is the old batch. What is no short vector that
+    stands whole in the file is left to the inference of shapes, which refuses it.
+    """
     import onnx
 
-    values = onnx.numpy_helper.to_array(tensor).copy()
-    if values.ndim == 1 and values.size and int(values[0]) in old:
+    external = tensor.data_location == onnx.TensorProto.EXTERNAL
+    if external or len(tensor.dims) != 1 or not 1 <= tensor.dims[0] <= MOST_DIMENSIONS:
+        return
+    try:
+        values = onnx.numpy_helper.to_array(tensor).copy()
+    except Exception:
+        return
+    if int(values[0]) in old:
         values[0] = batch
         tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))

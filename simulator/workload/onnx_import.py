@@ -14,6 +14,7 @@ from hwmodels.errors import InputError, unknown
 from simulator.workload.graph import AttributeValue, Graph, Operator, Tensor
 from simulator.workload.graph_check import make_graph
 from simulator.workload.onnx_batch import CONSTANTS, set_batch, true_inputs
+from simulator.workload.onnx_check import check_model, printable
 from simulator.workload.onnx_fold import fold, small_constants
 
 MAX_FILE_BYTES = 1 << 31
@@ -70,6 +71,7 @@ def graph_of(model: Any, name: str, batch: int | None = None, dtype: str | None 
         raise InputError(
             name, f"operator set {min(versions)} is too old", f"convert it to {FIRST_OPSET} or later"
         )
+    check_model(model, name)
     if batch is not None:
         if not 1 <= batch < 1 << 24:
             raise InputError("workload.batch", f"{batch} is out of range", "give 1 to 16777215")
@@ -92,7 +94,7 @@ def graph_of(model: Any, name: str, batch: int | None = None, dtype: str | None 
 def first_line(error: Exception) -> str:
     """The gist of another library's error."""
     lines = [line for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:160]
+    return printable((lines[0] if lines else type(error).__name__)[:160])
 
 
 def operators_of(model: Any, tensors: dict[str, Tensor]) -> list[Operator]:
