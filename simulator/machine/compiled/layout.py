@@ -44,8 +44,9 @@ NODE = plain("""
 POOL = plain("""
     address    of the table
     stride     integers of one record
-    free       first free record, −1 for none
-    left       free records
+    free       first record that has been given back, −1 for none
+    fresh      first record that has never been taken
+    left       free records of both kinds
     low        how many must be left for a window
 """)
 SHELF = plain("""

@@ -39,12 +39,16 @@ def take(m: Any, which: int) -> int:
         own.free = load(place.address, index * place.stride)
         own.count -= 1
         return index
-    index = place.free
-    if index < 0:
+    if place.left == 0:
         m.error = 1 + which
         return 0
-    place.free = load(place.address, index * place.stride)
     place.left -= 1
+    index = place.free
+    if index >= 0:
+        place.free = load(place.address, index * place.stride)
+        return index
+    index = place.fresh
+    place.fresh += 1
     return index
 
 

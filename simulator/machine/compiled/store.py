@@ -67,13 +67,19 @@ class Store:
         return self.put(name, table)
 
     def pool(self, number: int, size: int, low: int) -> None:
-        """A table that records are taken from, of `size` free ones; it grows when fewer than `low` are
-        left.
+        """A table that records are taken from, `size` at first; it grows when fewer than `low` are left.
+
+        Record 0 is never taken. Memory that nobody has taken yet is not touched.
         """
         name, kind = POOL_TABLES[number]
         self.records(name, kind, size + 1)
-        self.tables["pools"][number]["low"] = low
-        self._free(number, 1)
+        own = self.tables["pools"][number]
+        own["stride"] = kind.itemsize // INTEGER_BYTES
+        own["free"] = -1
+        own["fresh"] = 1
+        own["left"] = size
+        own["low"] = low
+        own["address"] = address_of(self.tables[name])
 
     def grow(self, number: int) -> None:
         """Double a pool."""
@@ -81,23 +87,9 @@ class Store:
         old = self.tables[name]
         table = np.zeros(2 * len(old), kind)
         table[: len(old)] = old
-        self.put(name, table)
-        self._free(number, len(old))
-
-    def _free(self, number: int, first: int) -> None:
-        """Chain the records from `first` on before the free ones that there are."""
-        name, kind = POOL_TABLES[number]
-        table = self.tables[name]
-        pools = self.tables["pools"]
-        if first == 1:
-            pools[number]["free"] = -1
-            pools[number]["left"] = 0
-        table["next"][first:-1] = np.arange(first + 1, len(table))
-        table["next"][-1] = pools[number]["free"]
-        pools[number]["address"] = address_of(table)
-        pools[number]["stride"] = kind.itemsize // INTEGER_BYTES
-        pools[number]["free"] = first
-        pools[number]["left"] += len(table) - first
+        own = self.tables["pools"][number]
+        own["left"] += len(table) - len(old)
+        own["address"] = address_of(self.put(name, table))
 
     def grow_where_low(self) -> None:
         """Double every pool that has got low."""
