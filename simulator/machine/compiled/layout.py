@@ -22,16 +22,29 @@ WIDTH = len(COUNTERS) + len(STATES)
 """Counters and warp states of one kernel."""
 
 
-def plain(text: str) -> np.dtype[Any]:
-    """A record type from lines "field sentence"; `field:n` is n integers."""
+LINE_INTEGERS = 8
+"""Integers in a cache line of the computer that simulates."""
+
+
+def plain(text: str, whole_lines: bool = False) -> np.dtype[Any]:
+    """A record type from lines "field sentence"; `field:n` is n integers.
+
+    Records that are taken one by one from large tables are filled up to whole cache lines, or each would lie
+    on one more.
+    """
     fields: list[Any] = []
+    size = 0
     for line in text.strip().splitlines():
         name, _, count = line.split()[0].partition(":")
         fields.append((name, np.int64, (int(count),)) if count else (name, np.int64))
+        size += int(count or 1)
+    if whole_lines and size % LINE_INTEGERS:
+        fields.append(("filler", np.int64, (LINE_INTEGERS - size % LINE_INTEGERS,)))
     return np.dtype(fields)
 
 
-NODE = plain("""
+NODE = plain(
+    """
     next       following entry of a chain, queue or free list
     key        what a heap sorts by: a time
     order      what it sorts by among equal times
@@ -40,7 +53,9 @@ NODE = plain("""
     extra      a second number of the message; of a DRAM request: its sector
     kernel     kernel that it is charged to
     child      heap: first child
-""")
+""",
+    whole_lines=True,
+)
 POOL = plain("""
     address    of the table
     stride     integers of one record
@@ -57,6 +72,7 @@ QUEUE = plain("""
     head       first entry, −1 for none
     tail       last entry
     count      entries
+    spare      nothing: a record fills half a cache line
 """)
 METER = plain("""
     inside     items inside now
@@ -71,7 +87,8 @@ COMPONENT = plain("""
     period_fs    clock
     sequence     messages sent
 """)
-PACKET = plain(f"""
+PACKET = plain(
+    f"""
     next       free list
     operation  READ, WRITE, ATOMIC or REDUCE
     sm         who asks
@@ -86,7 +103,9 @@ PACKET = plain(f"""
     slice      slice that it goes to or comes from
     near       slice of the requester's own partition
     phases:{PHASE_COUNT} its life so far
-""")
+""",
+    whole_lines=True,
+)
 
 node = accessor(NODE)
 pool = accessor(POOL)

@@ -33,7 +33,8 @@ L2_LINE = plain("""
     owner    kernel that last dirtied the line
     copied   at the home: sectors of which the other partition may hold a copy
 """)
-MISS = plain("""
+MISS = plain(
+    """
     next       chain of its hash, free list
     line       line of memory
     slot       where it will be kept, −1 when its set had no way to give
@@ -44,16 +45,22 @@ MISS = plain("""
     requests   requests that wait or have waited
     first      first waiter
     last       last waiter
-""")
-L2_WAITER = plain("""
+""",
+    whole_lines=True,
+)
+L2_WAITER = plain(
+    """
     next      following waiter, free list
     reply     packet that will answer
     sectors   sectors that it needs and that have not arrived
     own       those which it fetches itself
     ready     cycle before which it can't leave
     crosses   whether it goes to the slice in the other partition
-""")
-FETCH = plain("""
+""",
+    whole_lines=True,
+)
+FETCH = plain(
+    """
     next        free list
     slice       slice inside its memory partition
     line        line of memory
@@ -65,7 +72,9 @@ FETCH = plain("""
     burst_fs    start of its data burst
     done_fs     end of it
     ready_fs    out of controller and PHY
-""")
+""",
+    whole_lines=True,
+)
 CHANNEL = plain("""
     row_slot        first free slot of the row-command bus
     requests        requests queued
@@ -105,7 +114,8 @@ PSEUDO = plain(f"""
     group_refresh:{MOST_GROUPS} of a one-bank refresh
     group_column:{2 * MOST_GROUPS} of a column command: reads, then writes
 """)
-BANK = plain("""
+BANK = plain(
+    """
     group         its bank group
     open_row      −1 when closed
     next_act      first legal clock of an activate
@@ -118,8 +128,11 @@ BANK = plain("""
     tail:2        youngest of them
     column_key:2  its candidate for a column command, −1 for none
     row_key:2     its candidate for a row command
-""")
-DRAM_REQUEST = plain("""
+""",
+    whole_lines=True,
+)
+DRAM_REQUEST = plain(
+    """
     next       following request of the bank and mode, free list
     before     the one before
     number     age
@@ -129,7 +142,9 @@ DRAM_REQUEST = plain("""
     first_ck   first command issued for it, −1 before
     opened     what it found: its row open, the bank closed, another row open
     sector     sector in the pseudo-channel
-""")
+""",
+    whole_lines=True,
+)
 
 partition = accessor(PARTITION)
 slice_at = accessor(SLICE)

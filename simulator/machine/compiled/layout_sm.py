@@ -59,7 +59,8 @@ SUB_CORE = plain(f"""
     last_age       age of the warp that issued last, −1 before
     last_slot      its slot
 """)
-WARP = plain(f"""
+WARP = plain(
+    f"""
     used         whether a warp is resident here
     slot         slot on the SM
     sub          sub-core, numbered over all SMs
@@ -94,7 +95,9 @@ WARP = plain(f"""
     access       recorded: place in the accesses
     values:{VARIABLES} values of the variables of expressions
     limits:{MAX_LOOP_DEPTH} turns of the loops that it is in
-""")
+""",
+    whole_lines=True,
+)
 BLOCK = plain(f"""
     kernel      its kernel
     index       its number in the grid
@@ -110,7 +113,8 @@ BLOCK = plain(f"""
     end_fs      when it ended
     sm          its SM
 """)
-REQUEST = plain(f"""
+REQUEST = plain(
+    f"""
     next        free list
     warp        warp
     age         its age
@@ -134,8 +138,11 @@ REQUEST = plain(f"""
     group       group of asynchronous copies, −1 for none
     phases:{PHASE_COUNT} phases of the latest part
     offsets:{LANES} offsets of the lanes where no kept pattern has them
-""")
-MSHR = plain("""
+""",
+    whole_lines=True,
+)
+MSHR = plain(
+    """
     next       free list
     line       line of memory
     sectors    sectors that have not arrived
@@ -145,8 +152,11 @@ MSHR = plain("""
     last       last one
     waiters    how many have come
     same       following miss that fills the same line
-""")
-WAITER = plain("""
+""",
+    whole_lines=True,
+)
+WAITER = plain(
+    """
     next       free list
     request    request
     line       line of memory
@@ -154,7 +164,9 @@ WAITER = plain("""
     own        its own miss, −1 if it only merged
     looked_up  cycle of the tag look-up
     references chains that it stands in
-""")
+""",
+    whole_lines=True,
+)
 L1_LINE = plain("""
     line     line of memory, −1 when empty
     valid    sectors that can be read
