@@ -42,7 +42,8 @@ def test_every_profiler_row_is_reproduced() -> None:
 
 @pytest.mark.external
 def test_our_copies_of_the_facts_are_current(shared_folder: Path) -> None:
-    for copy in ROWS.parent.glob("*.csv"):
+    for name in ("dram_reference", "occupancy_kineto", "published_measurements"):
+        copy = ROWS.parent / f"{name}.csv"
         assert copy.read_bytes() == (shared_folder / "facts" / copy.name).read_bytes(), copy.name
 
 

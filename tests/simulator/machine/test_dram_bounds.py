@@ -109,7 +109,8 @@ def test_shares_of_real_cards(card, read, write, copy):
     }
     assert 0.95 <= shares["read"] <= 1
     assert 0.975 <= shares["write"] <= 1
-    assert read is None or shares["read"] >= read - 0.01
+    # A card's read queue is refilled by what waits in L2; the channel alone sees only its own places.
+    assert read is None or shares["read"] >= read - 0.02
     assert write is None or shares["write"] >= write - 0.01
     assert 0.65 <= shares["copy 1R:1W"] <= copy + 0.035
 
