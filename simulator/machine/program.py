@@ -2,8 +2,8 @@
 
 The card's operation table, the register-bank rule and the operators that an instruction consumes for are
 resolved here, so that issue reads plain fields. Unit kinds say which way an instruction goes after issue. Not
-modelled: the reuse cache of operands and bank conflicts of FP64, tensor and memory instructions, whose operands
-are read over several cycles anyway.
+modelled: the reuse cache of operands and bank conflicts of FP64, tensor and memory instructions, whose
+operands are read over several cycles anyway.
 """
 
 from __future__ import annotations
