@@ -80,15 +80,17 @@ def load_others(
     words: int,
     offset: int,
     flag: Flag | None,
+    width: int = 0,
 ) -> dict[int, Part]:
-    """Load one vector of the second operand of each addition."""
+    """Load one vector of the second operand of each addition; `width` bytes of it where that is less."""
     found = {}
     for number, pointer in pointers.items():
         stage = stages[number]
         if stage.other is not None:
             with emitter.working_for(stage.operator):
                 tensor = emitter.tensor(stage.other)
-                found[number] = emitter.load(pointer, words, offset, flag, tensor, name=stage.other.name)
+                name = stage.other.name
+                found[number] = emitter.load(pointer, words, offset, flag, tensor, width=width, name=name)
     return found
 
 

@@ -8,10 +8,16 @@ vectors, narrower ones are used, down to one element.
 from dataclasses import dataclass
 
 from simulator.trace.schema import TensorInfo
-from simulator.workload.builders.chain import Parameters, Stage, channel_parameters, other_pointers
+from simulator.workload.builders.chain import (
+    Parameters,
+    Stage,
+    channel_parameters,
+    load_others,
+    other_pointers,
+)
 from simulator.workload.builders.chain_arithmetic import apply
 from simulator.workload.builders.geometry import COLUMNS, THREADS, Tile, out_pitch
-from simulator.workload.emit import Emitter, Flag, Pointer, Scalar
+from simulator.workload.emit import Emitter, Flag, Scalar
 from simulator.workload.ir import Part
 
 PASSES_AT_ONCE = 4
@@ -85,7 +91,8 @@ def epilogue(
                     shared, sheet.words, step * pitch, tensor=result_id, width=sheet.width, name=result.name
                 )
             offset = size * sheet.pitch * step
-            batch.append((vector, others_for(emitter, stages, pointers, sheet, offset, flag), offset, flag))
+            others = load_others(emitter, stages, pointers, sheet.words, offset, flag, sheet.width)
+            batch.append((vector, others, offset, flag))
         for vector, others, offset, flag in batch:
             if stages:
                 apply(emitter, stages, vector, size == 2, parameters, others)
@@ -115,25 +122,4 @@ def parameters_for(
                 emitter.load(pointer, sheet.lanes, 0, inside, tensor, into=quad.cut(0, sheet.lanes))
                 rows.append((quad,))
         found[number] = Parameters(rows[0], rows[1])
-    return found
-
-
-def others_for(
-    emitter: Emitter,
-    stages: tuple[Stage, ...],
-    pointers: dict[int, Pointer],
-    sheet: Sheet,
-    offset: int,
-    flag: Flag | None,
-) -> dict[int, Part]:
-    """One vector of the second operand of each addition."""
-    found = {}
-    for number, pointer in pointers.items():
-        stage = stages[number]
-        if stage.other is not None:
-            with emitter.working_for(stage.operator):
-                tensor, name = emitter.tensor(stage.other), stage.other.name
-                found[number] = emitter.load(
-                    pointer, sheet.words, offset, flag, tensor, width=sheet.width, name=name
-                )
     return found
