@@ -57,6 +57,12 @@ class Config:
 
 def load_config(path_or_name: str, settings: Mapping[str, Any] | None = None) -> Config:
     """Read a config file, or a shipped one by name, with `--set` keys laid over it."""
+    values, place = read_values(path_or_name)
+    return make_config(values, place, settings)
+
+
+def read_values(path_or_name: str) -> tuple[dict[str, Any], str]:
+    """The keys of a config file, or of a shipped one by name, as they are written; and where they stand."""
     path = Path(path_or_name)
     if not path.exists():
         shipped = SHIPPED / f"{path_or_name}.yaml"
@@ -66,8 +72,8 @@ def load_config(path_or_name: str, settings: Mapping[str, Any] | None = None) ->
         path = shipped
     values = _flattened(load_mapping(path), str(path))
     if values.get("workload.traces") is not None:
-        values["workload.traces"] = _from_folder(values["workload.traces"], path.parent)
-    return make_config(values, str(path), settings)
+        values["workload.traces"] = from_folder(values["workload.traces"], path.parent)
+    return values, str(path)
 
 
 def make_config(values: Mapping[str, Any], place: str, settings: Mapping[str, Any] | None = None) -> Config:
@@ -78,11 +84,11 @@ def make_config(values: Mapping[str, Any], place: str, settings: Mapping[str, An
         if key.startswith("gpu.") and isinstance(cards, dict):
             cards[key] = value
         else:
-            _known(key, f"--set {key}")
+            known(key, f"--set {key}")
             merged[key] = value
     merged["set"] = cards
     for key in merged:
-        _known(key, place)
+        known(key, place)
     resolved = {
         key: declared.read(merged[key], f"{place}:{key}") if key in merged else declared.default
         for key, declared in KEYS.items()
@@ -107,11 +113,12 @@ def _check(values: Mapping[str, Any], place: str) -> None:
         )
 
 
-def _known(key: str, place: str) -> None:
+def known(key: str, place: str) -> None:
+    """An InputError for a key that no config has, with the nearest that one has."""
     if key in KEYS:
         return
     last = key.rsplit(".", 1)[-1]
-    same_end = [known for known in KEYS if known.rsplit(".", 1)[-1] == last]
+    same_end = [one for one in KEYS if one.rsplit(".", 1)[-1] == last]
     raise unknown(place, "key", key, same_end or KEYS)
 
 
@@ -121,14 +128,14 @@ def _flattened(document: Mapping[str, Any], place: str, prefix: str = "") -> dic
         key = f"{prefix}{name}"
         if key in KEYS:
             values[key] = value
-        elif isinstance(value, dict) and any(known.startswith(f"{key}.") for known in KEYS):
+        elif isinstance(value, dict) and any(one.startswith(f"{key}.") for one in KEYS):
             values.update(_flattened(value, place, f"{key}."))
         else:
-            _known(key, place)
+            known(key, place)
     return values
 
 
-def _from_folder(value: Any, folder: Path) -> Any:
+def from_folder(value: Any, folder: Path) -> Any:
     """Trace paths of a file are relative to the file; `kernel:` names are no paths."""
     items = value if isinstance(value, list) else [value]
     return [

@@ -157,15 +157,22 @@ def _one_by_one(jobs: Sequence[Job], report: Report | None) -> list[Result | Non
 
 def replay_job(job: Job, progress: Report) -> Result | None:
     """Replay one variant on one card; None when the limit of seconds was over before it began."""
-    from simulator import replay
-    from simulator.machine.options import Preload
-
-    config, limits = job.config, job.limits
+    limits = job.limits
     left = None if limits.seconds is None else limits.seconds - (time.time() - job.started)
     if left is not None and left <= 0:
         return None
-    gpu = cards_of(config)[job.card]
-    variant = make_variant(config, job.variant, gpu)
+    gpu = cards_of(job.config)[job.card]
+    return replay_variant(job.config, gpu, job.variant, Limits(limits.cycles, left), progress)
+
+
+def replay_variant(
+    config: Config, gpu: Gpu, name: str, limits: Limits, progress: Report | None = None
+) -> Result:
+    """Make the kernels of one variant for a card and replay them."""
+    from simulator import replay
+    from simulator.machine.options import Preload
+
+    variant = make_variant(config, name, gpu)
     return replay(
         variant.kernels,
         gpu,
@@ -175,7 +182,7 @@ def replay_job(job: Job, progress: Report) -> Result | None:
         l2_state=config["workload.l2_state"],
         preload=[Preload(address, size) for address, size in variant.copied],
         max_cycles=limits.cycles,
-        max_seconds=left,
+        max_seconds=limits.seconds,
         progress=progress,
         variant=variant.name,
         sample=config["sample"],
