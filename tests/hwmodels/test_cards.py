@@ -18,6 +18,7 @@ BANDWIDTH_GB_S = {
     "h100-sxm": 3352,
     "h100-pcie": 2039,
     "h800-pcie": 2039,
+    "rtx-a6000": 768,
 }
 MEMORY_GIB = {"v100-sxm2-16gb": 16, "a100-sxm-40gb": 40, "a100-sxm-80gb": 80, "h100-sxm": 80, "h100-pcie": 80}
 # SM cycles at the card's own clocks: shared load, L1 hit, near and far L2 hit, near DRAM access.
