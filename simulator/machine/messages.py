@@ -83,4 +83,5 @@ class BlockDone:
     block: int
     sm: int
     sub_cores: list[int]
+    start_fs: int
     end_fs: int

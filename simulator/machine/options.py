@@ -29,6 +29,8 @@ class Options:
     """Stop when the replay has taken this long and mark the result partial."""
     keep_requests: bool = False
     """Keep the finish time and phases of every warp request."""
+    keep_blocks: int = 0
+    """Keep place and time of this many blocks of each kernel, from the grid's first on."""
     progress: Callable[[float, int], None] | None = None
     """Called now and then with (share of the blocks done, SM cycle)."""
     priority: Callable[[], int] | None = None

@@ -30,7 +30,16 @@ NAMES = {
 }
 """What the places in a record's lists mean."""
 HOST = ("engine", "wall_seconds", "cpu_seconds", "peak_memory_mb")
-ON_THEIR_OWN = ("meters", "in_flight", "sm_active_cycles", "dram", "kernels", "requests", "intervals")
+ON_THEIR_OWN = (
+    "meters",
+    "in_flight",
+    "sm_active_cycles",
+    "dram",
+    "kernels",
+    "requests",
+    "intervals",
+    "blocks",
+)
 ABSENT = "-"
 
 
@@ -53,6 +62,7 @@ def differences(left: RunRecord, right: RunRecord) -> list[Difference]:
         *_values("run", left, right, ON_THEIR_OWN + HOST),
         *_records("kernel", left.kernels, right.kernels),
         *_requests(left, right),
+        *_records("block", left.blocks, right.blocks),
         *_records("interval", left.intervals, right.intervals),
     ]
 

@@ -39,6 +39,7 @@ def replay(
     max_cycles: int | None = None,
     max_seconds: float | None = None,
     keep_requests: bool = False,
+    keep_blocks: int = 0,
     progress: Callable[[float, int], None] | None = None,
     variant: str = "replay",
     sample: float | None = None,
@@ -69,6 +70,7 @@ def replay(
         max_cycles=max_cycles,
         max_seconds=max_seconds,
         keep_requests=keep_requests,
+        keep_blocks=keep_blocks,
         progress=progress,
     )
     from simulator.statistics.result import Result

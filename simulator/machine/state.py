@@ -37,6 +37,8 @@ class Block:
     """Warps that have not ended their drain."""
     running: int
     """Warps that have not exited: those a barrier waits for."""
+    start: int = 0
+    """The cycle in which its SM took it in."""
     arrived: dict[int, list[Warp]] = field(default_factory=dict)
     """Barrier id → warps that wait there."""
 

@@ -87,6 +87,19 @@ class RequestRecord:
 
 
 @dataclass(slots=True)
+class BlockRecord:
+    """Where and when one block lived, kept only when an observer asks for it."""
+
+    kernel: int
+    index: int
+    sm: int
+    start_fs: int
+    """When the SM took it in."""
+    end_fs: int
+    """When its last warp had drained and the SM let it go."""
+
+
+@dataclass(slots=True)
 class RunRecord:
     """One replay on one machine."""
 
@@ -104,6 +117,8 @@ class RunRecord:
     intervals: list[IntervalRecord] = field(default_factory=list)
     meters: list[MeterRecord] = field(default_factory=list)
     requests: list[RequestRecord] = field(default_factory=list)
+    blocks: list[BlockRecord] = field(default_factory=list)
+    """In the order in which the launcher learned of their ends."""
     in_flight: list[str] = field(default_factory=list)
     """What was unfinished at the end; empty after a complete run."""
     expected_instructions: list[int] = field(default_factory=list)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simulator.machine.options import Preload
 from simulator.statistics.phases import ACCESS_CLASSES, STATE_NAMES
-from simulator.statistics.schema import COUNTER_NAMES
+from simulator.statistics.schema import COUNTER_NAMES, INDEX
 from simulator.trace.tally import tally
 from tests.machines.dice import SeededDice
 from tests.machines.random_card import cards, seeded_card
@@ -28,7 +28,24 @@ def random_options(seed):
         "interval_cycles": dice.choice((0, 97, 1000)),
         "preload": dice.choice(((), (Preload(1 << 32, 3000), Preload((1 << 32) + (1 << 16), 1)))),
         "keep_requests": dice.choice((False, True)),
+        "keep_blocks": dice.choice((0, 3, 1 << 20)),
     }
+
+
+def check_blocks(record, kernels, kept):
+    """The first blocks of every kernel, each on an SM, inside the kernel's time; the last one ends it."""
+    for place, (kernel, trace) in enumerate(zip(record.kernels, kernels, strict=True)):
+        own = [one for one in record.blocks if one.kernel == place]
+        assert sorted(one.index for one in own) == list(range(min(kept, trace.blocks)))
+        for one in own:
+            assert kernel.start_fs <= one.start_fs < one.end_fs <= kernel.end_fs
+            assert 0 <= one.sm < record.sm_count
+        if kept >= trace.blocks:
+            assert max(one.end_fs for one in own) == kernel.end_fs
+            resident_fs = sum(one.end_fs - one.start_fs for one in own) * -(-trace.threads_per_block // 32)
+            warp_cycles = kernel.counts[INDEX["resident_warp_cycles"]]
+            # A block goes at its last warp's end, some cycles after the first of its warps.
+            assert resident_fs >= warp_cycles * record.sm_period_fs
 
 
 def check_requests(record):
@@ -54,6 +71,7 @@ def check_seed(run, seed):
     assert record.expected_instructions == [int(sum(tally(trace))) for trace in kernels]
     if options["keep_requests"]:
         check_requests(record)
+    check_blocks(record, kernels, options["keep_blocks"])
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, GROUP))

@@ -188,8 +188,11 @@ def totals_of(result: Result) -> dict[str, Any]:
 
 
 def digest_of(record: RunRecord) -> str:
-    """Of everything in a record but what the host contributes: phases, intervals, meters, every request."""
-    plain = {key: value for key, value in to_plain(record).items() if key not in HOST}
+    """Of everything in a record but what the host contributes: phases, intervals, meters, every request.
+
+    Places of blocks are kept on demand only and are not part of it.
+    """
+    plain = {key: value for key, value in to_plain(record).items() if key not in (*HOST, "blocks")}
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
 
 

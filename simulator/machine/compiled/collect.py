@@ -14,7 +14,14 @@ from simulator.machine.compiled.watchdog import waits_for
 from simulator.machine.ending import end_at_stop
 from simulator.machine.launchable import limits_of
 from simulator.statistics.phases import ACCESS_CLASSES
-from simulator.statistics.record import IntervalRecord, KernelRecord, MeterRecord, RequestRecord, RunRecord
+from simulator.statistics.record import (
+    BlockRecord,
+    IntervalRecord,
+    KernelRecord,
+    MeterRecord,
+    RequestRecord,
+    RunRecord,
+)
 from simulator.trace.tally import tally
 
 if TYPE_CHECKING:
@@ -38,6 +45,7 @@ def collect(machine: Machine, partial: bool) -> RunRecord:
         intervals=_intervals(machine, kernels),
         meters=_meters(machine),
         requests=_requests(machine),
+        blocks=_blocks(machine),
         in_flight=waits_for(machine),
         expected_instructions=[int(sum(tally(trace))) for trace in machine.traces],
         partial=partial,
@@ -132,4 +140,13 @@ def _requests(machine: Machine) -> list[RequestRecord]:
             one["phases"].tolist(),
         )
         for one in log[order]
+    ]
+
+
+def _blocks(machine: Machine) -> list[BlockRecord]:
+    """The kept blocks, in the order in which the launcher learned of their ends."""
+    log = machine.store.tables["kept_blocks"][: int(machine.store.machine.kept_block_count)]
+    return [
+        BlockRecord(*(int(one[name]) for name in ("kernel", "index", "sm", "start_fs", "end_fs")))
+        for one in log
     ]

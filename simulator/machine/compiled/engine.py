@@ -52,6 +52,7 @@ class Machine:
             launch_gap_fs=(launch.graph_gap_ns if graph else launch.stream_gap_ns) * 1_000_000,
             host_fs=0 if graph else launch.host_period_ns * 1_000_000,
             keep_requests=int(options.keep_requests),
+            keep_blocks=options.keep_blocks,
             interval_fs=interval_fs,
             next_edge_fs=interval_fs or NEVER,
             finished_room=FIRST_LOG if options.keep_requests else 1,
@@ -62,6 +63,8 @@ class Machine:
             LOG.warning("compiling the engine for this version, once: about a minute")
         store.set(**unit_addresses())
         store.records("finished", layout_sm.FINISHED, store.machine.finished_room)
+        kept = sum(min(trace.blocks, options.keep_blocks) for trace in traces)
+        store.records("kept_blocks", layout_sm.KEPT_BLOCK, kept)
         store.integers("snapshots", FIRST_EDGES * len(traces) * WIDTH)
         for resident in options.preload:
             first = resident.base_address // LINE_BYTES

@@ -11,7 +11,7 @@ from typing import Any
 
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import P_NODES, component, node
-from simulator.machine.compiled.layout_sm import MOST_BARRIERS, block_at, book_at, kernel_at
+from simulator.machine.compiled.layout_sm import MOST_BARRIERS, block_at, book_at, kept_block_at, kernel_at
 from simulator.machine.compiled.order import arrived, give, send, settle_next
 from simulator.machine.messages import LAUNCH
 from simulator.machine.order import NEVER
@@ -198,6 +198,15 @@ def _take_back(m: Any, number: int, now_fs: int) -> None:
     kernel = kernel_at(m.kernel_states, index)
     _book(kernel, book_at(m.books, block.sm), block, -1)
     kernel.done += 1
+    if block.index < m.keep_blocks:
+        # The log has room for that many blocks of every kernel.
+        one = kept_block_at(m.kept_blocks, m.kept_block_count)
+        m.kept_block_count += 1
+        one.kernel = index
+        one.index = block.index
+        one.sm = block.sm
+        one.start_fs = block.start_fs
+        one.end_fs = block.end_fs
     kernel.end_fs = max(kernel.end_fs, block.end_fs)
     block.next = m.block_free
     m.block_free = number

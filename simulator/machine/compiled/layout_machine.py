@@ -33,6 +33,7 @@ TABLES = """
     latencies        their latencies, summed
     phase_sums       their phases, summed
     finished         FINISHED: log of finished requests
+    kept_blocks      KEPT_BLOCK: log of the first blocks of each kernel
     sm_states        SM by SM
     sub_core_states  SUB_CORE by sub-core of all SMs
     candidates       warps to look at, by sub-core
@@ -106,9 +107,10 @@ NUMBERS = """
     slices sub_cores sub_slots warp_slots streams registers operator_words crossbar first_partition
     q_inbox q_request q_leaving q_on_way q_returned q_wheel q_events wheel_size wheel_fs q_slice q_reply
     q_front meter_crossbar meter_slice component_count channel_count pool_count sm_period_fs l2_period_fs
-    clock_fs window_fs interval_fs keep_requests finished_room finished_low edge_room sm_to_crossbar_fs
-    crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs crossing_in_fs crossing_out_fs
-    crossing_cycles block_launch_fs block_done_fs launch_gap_fs host_fs largest_carveout step_millicycles
+    clock_fs window_fs interval_fs keep_requests keep_blocks finished_room finished_low edge_room
+    sm_to_crossbar_fs crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs crossing_in_fs
+    crossing_out_fs crossing_cycles block_launch_fs block_done_fs launch_gap_fs host_fs largest_carveout
+    step_millicycles
     scheduler lg_depth mio_depth hand_over writeback_latency branch_latency fence_latency exit_latency
     warp_setup_tenths barrier_arrival barrier_release l0_buffers l0_buffer_lines l1_buffer_lines
     l1_buffer_first l0_latency l1_instruction_latency smem_banks smem_bank_bytes smem_access pass_interval
@@ -126,7 +128,8 @@ NUMBERS = """
 """
 MOVING = """
     error current window_from_fs wheel_count requests_due request_number replies_inside late late_number
-    link_number block_free free_millicycle running_count finished_count next_edge_fs edges
+    link_number block_free free_millicycle running_count finished_count
+    kept_block_count next_edge_fs edges
 """
 ARRAYS = f"""
     group_masks:4    sectors that share a reply packet

@@ -110,6 +110,7 @@ BLOCK = plain(f"""
     age:{MOST_BLOCK_WARPS}      its age
     arrived:{MOST_BARRIERS}     warps that wait at each barrier
     carveout    carve-out of its SM in bytes
+    start_fs    when its SM took it in
     end_fs      when it ended
     sm          its SM
 """)
@@ -311,6 +312,13 @@ FINISHED = plain(f"""
     finish_fs     when it wrote back
     phases:{PHASE_COUNT} its life
 """)
+KEPT_BLOCK = plain("""
+    kernel    kernel of a block
+    index     its number in the grid
+    sm        its SM
+    start_fs  when that took it in
+    end_fs    when it ended
+""")
 
 sm_at = accessor(SM)
 sub_core = accessor(SUB_CORE)
@@ -332,3 +340,4 @@ footprint_at = accessor(FOOTPRINT)
 shared_at = accessor(SHARED_FOOTPRINT)
 book_at = accessor(BOOK)
 finished_at = accessor(FINISHED)
+kept_block_at = accessor(KEPT_BLOCK)

@@ -106,6 +106,7 @@ def _accept(m: Any, sm: int, number: int, cycle: int) -> None:
     own = sm_at(m.sm_states, sm)
     block = block_at(m.blocks, number)
     kernel = block.kernel
+    block.start_fs = cycle * m.sm_period_fs
     prepare(m, sm, kernel, block.carveout)
     if not own.resident:
         own.active_since = cycle

@@ -50,6 +50,7 @@ def collect(machine: Machine, partial: bool) -> RunRecord:
         sm_active_cycles=[sm.active_cycles for sm in machine.sms],
         intervals=_intervals(machine, kernels),
         meters=_meters(machine),
+        blocks=machine.launcher.finished,
         in_flight=machine.waits_for(),
         expected_instructions=[int(sum(tally(trace))) for trace in machine.traces],
         partial=partial,

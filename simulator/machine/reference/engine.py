@@ -66,7 +66,7 @@ class Machine:
             return MemoryPartition(clockwork, ident, gpu, len(traces), number, interval_fs)
 
         builders: list[Callable[[], Component]] = [
-            lambda: Launcher(clockwork, 0, gpu, kernels, options.launch == "graph"),
+            lambda: Launcher(clockwork, 0, gpu, kernels, options.launch == "graph", options.keep_blocks),
             *(lambda n=n: sm(n) for n in range(gpu.sm_count)),
             lambda: Crossbar(clockwork, crossbar_id, gpu, len(traces), interval_fs),
             *(lambda n=n: partition(n) for n in range(gpu.memory_partitions)),

@@ -17,7 +17,7 @@ from simulator.machine.messages import BLOCK_DONE, LAUNCH, BlockDone, BlockLaunc
 from simulator.machine.order import NEVER, Clockwork, Component
 from simulator.machine.reference.sm import Sm
 from simulator.machine.state import KernelProgress, SmBook
-from simulator.statistics.record import LIMITERS
+from simulator.statistics.record import LIMITERS, BlockRecord
 
 REGISTERS, SHARED, WARPS, BLOCKS, BARRIERS = range(len(LIMITERS))
 FS_PER_NS = 1_000_000
@@ -29,7 +29,13 @@ class Launcher(Component):
     """The one launcher of a card; `kernels` in launch order, each with its stream."""
 
     def __init__(
-        self, clockwork: Clockwork, ident: int, gpu: Gpu, kernels: list[KernelProgress], graph: bool
+        self,
+        clockwork: Clockwork,
+        ident: int,
+        gpu: Gpu,
+        kernels: list[KernelProgress],
+        graph: bool,
+        keep_blocks: int = 0,
     ) -> None:
         super().__init__(clockwork, ident, gpu.sm_period_fs, "grid launcher")
         launch = gpu.launch
@@ -42,6 +48,8 @@ class Launcher(Component):
         self.step_millicycles = 1_000_000 // launch.dispatch_blocks_per_kilocycle
         self.largest_carveout = gpu.shared_memory.size_kib * 1024
         self.kernels = kernels
+        self.keep_blocks = keep_blocks
+        self.finished: list[BlockRecord] = []
         self.gaps = [0] * len(kernels)
         self.streams: dict[int, list[int]] = {}
         for kernel in kernels:
@@ -206,6 +214,8 @@ class Launcher(Component):
         kernel = self.kernels[done.kernel]
         self._book(kernel, self.books[done.sm], done.sub_cores, -1)
         kernel.done += 1
+        if done.block < self.keep_blocks:
+            self.finished.append(BlockRecord(done.kernel, done.block, done.sm, done.start_fs, done.end_fs))
         kernel.end_fs = max(kernel.end_fs, done.end_fs)
         if kernel.done == kernel.blocks:
             indices = self.streams[kernel.stream]

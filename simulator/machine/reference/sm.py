@@ -193,7 +193,7 @@ class Sm(Component):
         kernel, trace = launch.kernel, self.traces[launch.kernel]
         self.l1.tags.prepare(kernel, launch.carveout_bytes)
         count = len(launch.sub_cores)
-        block = Block(kernel, launch.block, launch.sub_cores, count, count)
+        block = Block(kernel, launch.block, launch.sub_cores, count, count, cycle)
         self.blocks.append(block)
         if not self.warps:
             self.active_since = cycle
@@ -254,7 +254,8 @@ class Sm(Component):
         self.blocks.remove(block)
         self.counts[block.kernel][C_BLOCKS] += 1
         now_fs = cycle * self.period_fs
-        done = BlockDone(block.kernel, block.index, self.number, block.sub_cores, now_fs)
+        start_fs = block.start * self.period_fs
+        done = BlockDone(block.kernel, block.index, self.number, block.sub_cores, start_fs, now_fs)
         self.send(self.launcher, now_fs, self.launcher.done_fs, BLOCK_DONE, done)
 
     # --- statistics
