@@ -5,7 +5,7 @@ the parser, and `run(args)`, which does the work and returns the exit code. A mo
 `run`, so that `stallscope --help` answers at once.
 """
 
-from experiments.cli import bench, diverge, gpu, occupancy, plan, plot, probe, replay, run, trace
+from experiments.cli import bench, diverge, gpu, occupancy, plan, plot, probe, profile, replay, run, trace
 
 COMMANDS = {
     "run": run,
@@ -16,6 +16,7 @@ COMMANDS = {
     "gpu": gpu,
     "trace": trace,
     "probe": probe,
+    "profile": profile,
     "diverge": diverge,
     "bench": bench,
 }
