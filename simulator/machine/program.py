@@ -93,6 +93,8 @@ class Program:
     decoded: list[Decoded]
     lines: int
     """Instruction lines of the program."""
+    barrier_warps: tuple[int, ...] = ()
+    """Warps that meet at each named barrier; 0, or nothing, for all that have not exited."""
 
 
 def decode(trace: KernelTrace, kernel: int, gpu: Gpu) -> Program:
@@ -108,7 +110,7 @@ def decode(trace: KernelTrace, kernel: int, gpu: Gpu) -> Program:
             zip(flat.instructions, flat.fetch_addresses, strict=True)
         )
     ]
-    return Program(kernel, decoded, max(one.fetch_line for one in decoded) + 1)
+    return Program(kernel, decoded, max(one.fetch_line for one in decoded) + 1, trace.barrier_warps)
 
 
 def _decode(instruction: Instruction, static: int, fetch_line: int, gpu: Gpu) -> Decoded:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hwmodels.errors import InputError, unknown
 from hwmodels.operations import operation_from
 from simulator.trace import limits
-from simulator.trace.archive_encode import DEFAULTS, FORMAT, PLAIN_HEADER, VERSION
+from simulator.trace.archive_encode import DEFAULTS, FORMAT, MEETING, PLAIN_HEADER, VERSION
 from simulator.trace.archive_members import PACKED, PACKED_LIMIT_BYTES, PAGES, TABLES, unpacked
 from simulator.trace.archive_values import keys, listed, no_number, no_repeats, refuse, text, whole, wholes
 from simulator.trace.expression import MAX_LOOP_DEPTH, Expression, Term, Variable
@@ -76,7 +76,8 @@ class KernelHead:
             **tables,
         )
         header = {
-            name: getattr(self.trace, name) for name in (*KERNEL_KEYS - {"instructions", "expressions"},)
+            name: getattr(self.trace, name)
+            for name in (*KERNEL_KEYS - {"instructions", "expressions"}, MEETING)
         }
         return KernelTrace(**header, recording=recording)
 
@@ -126,7 +127,7 @@ class KernelDecoder:
         """The kernel without its arrays."""
         document, place = self.document, self.place
         content = "recording" if "recording" in document else "program"
-        keys(place, document, KERNEL_KEYS | {content})
+        keys(place, document, KERNEL_KEYS | {content} | ({MEETING} & document.keys()))
         most = limits.MAX_STATIC_INSTRUCTIONS
         for number, one in enumerate(listed(f"{place}, expressions", document["expressions"], most)):
             self.expressions.append(self.expression(f"{place}, expression {number}", one))
@@ -154,6 +155,7 @@ class KernelDecoder:
         )
         pairs = listed(f"{place}, meta", document["meta"], limits.MAX_NAMES)
         header["meta"] = tuple(self.pair(f"{place}, meta", one) for one in pairs)
+        header[MEETING] = wholes(f"{place}, {MEETING}", document.get(MEETING, []), limits.MAX_BARRIERS)
         if content == "recording":
             return KernelHead(self.number, KernelTrace(**header), self.recording(document["recording"]))
         body = self.body(f"{place}, program", document["program"], 0)

@@ -27,6 +27,7 @@ PLAIN_HEADER = (
     "stream",
     "form",
 )
+MEETING = "barrier_warps"
 DEFAULTS = {field.name: field.default for field in fields(Instruction)}
 
 
@@ -56,6 +57,8 @@ class KernelEncoder:
         document["operators"] = list(trace.operators)
         document["tensors"] = [[one.name, one.bytes, one.base_address, one.kind] for one in trace.tensors]
         document["meta"] = [list(item) for item in trace.meta]
+        if trace.barrier_warps:
+            document[MEETING] = list(trace.barrier_warps)
         if trace.program is not None:
             document["program"] = self.body(trace.program.body)
         if trace.recording is not None:

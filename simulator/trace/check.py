@@ -80,6 +80,13 @@ def check_header(trace: KernelTrace) -> None:
     ):
         if not low <= value <= high:
             refuse(place, f"{what} is {value}", f"give {low} to {high}")
+    if len(trace.barrier_warps) > trace.barriers:
+        named = len(trace.barrier_warps)
+        refuse(place, f"warps of {named} barriers are given, of {trace.barriers}", f"say barriers={named}")
+    for barrier, warps in enumerate(trace.barrier_warps):
+        if not 0 <= warps <= trace.warps_per_block:
+            most = trace.warps_per_block
+            refuse(place, f"{warps} warps meet at barrier {barrier}", f"give 0 (all) to {most}")
     for tensor in trace.tensors:
         where = f"{place}, tensor {tensor.name!r}"
         if tensor.kind not in TENSOR_KINDS:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hwmodels.operations import Operation, Space, space_of
 from simulator.trace import limits
@@ -200,14 +201,14 @@ def check_exits(trace: KernelTrace) -> None:
 
 
 def check_barriers(trace: KernelTrace) -> None:
-    """All warps of a block must pass each barrier equally often."""
+    """All warps of a block, or as many as meet at a barrier, must pass it equally often."""
     assert trace.program is not None, "only a generated trace has a program"
     found: dict[int, list[int]] = {}
     for index, instruction in enumerate(trace.flat().instructions):
         if instruction.operation is Operation.BARRIER:
             found.setdefault(instruction.count, []).append(index)
     uneven = control_variables(trace.program.body) & {Variable.WARP, Variable.THREAD}
-    if not found or not uneven:
+    if not found or not (uneven or any(trace.barrier_warps)):
         return
     for batch in batches(trace, by_warp=True):
         for barrier, indices in found.items():
@@ -215,7 +216,9 @@ def check_barriers(trace: KernelTrace) -> None:
                 (batch.counts[index] for index in indices), np.zeros(len(batch.blocks), dtype=np.int64)
             )
             by_block = total.reshape(-1, trace.warps_per_block)
-            if (by_block != by_block[:, :1]).any():
+            if trace.warps_meeting(barrier):
+                check_meeting(trace, barrier, by_block, batch.blocks)
+            elif (by_block != by_block[:, :1]).any():
                 row, warp = (int(where[0]) for where in np.nonzero(by_block != by_block[:, :1]))
                 turns = int(by_block[row, warp])
                 refuse(
@@ -223,3 +226,24 @@ def check_barriers(trace: KernelTrace) -> None:
                     f"warp 0 passes barrier {barrier} {by_block[row, 0]} times, warp {warp} {turns}",
                     "all warps of a block must agree",
                 )
+
+
+def check_meeting(
+    trace: KernelTrace, barrier: int, passes: NDArray[np.int64], blocks: NDArray[np.int64]
+) -> None:
+    """A barrier of some warps: in each block nobody passes it, or exactly so many do, equally often.
+
+    `passes` is (blocks, warps of a block).
+    """
+    meeting = trace.warps_meeting(barrier)
+    most = passes.max(axis=1, keepdims=True)
+    right = ((passes == 0) | (passes == most)).all(axis=1)
+    right &= np.isin((passes > 0).sum(axis=1), (0, meeting))
+    if not right.all():
+        row = int(np.argmin(right))
+        turns = sorted({int(count) for count in passes[row] if count})
+        refuse(
+            f"kernel {trace.name!r}, block {int(blocks[row * trace.warps_per_block])}",
+            f"{int((passes[row] > 0).sum())} warps pass barrier {barrier} {turns} times",
+            f"{meeting} warps meet there, equally often",
+        )

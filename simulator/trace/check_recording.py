@@ -99,7 +99,11 @@ def check_warps(trace: KernelTrace, recording: Recording, page: RecordingPage, s
                 barriers.setdefault(barrier, []).append(int((passed == barrier).sum()))
         for barrier, counts in barriers.items():
             # With one barrier no count can lock up, since a warp that has ended is not waited for.
-            if trace.barriers > 1 and len(set(counts)) > 1:
+            meeting = trace.warps_meeting(barrier)
+            passing = [count for count in counts if count]
+            if meeting and len(passing) in {0, meeting} and len(set(passing)) <= 1:
+                continue
+            if (trace.barriers > 1 or meeting) and len(set(counts)) > 1:
                 warp = next(number for number, count in enumerate(counts) if count != counts[0])
                 refuse(
                     f"kernel {trace.name!r}, block {block}",

@@ -14,6 +14,7 @@ SHARED_HEADER = (
     "shared_bytes_per_block",
     "local_bytes_per_thread",
     "barriers",
+    "barrier_warps",
     "stream",
     "operators",
     "tensors",

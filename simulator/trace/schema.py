@@ -98,7 +98,8 @@ class Program:
 class KernelTrace:
     """One kernel launch: header and program or recording.
 
-    Sizes in bytes; `grid` and `block` are (x, y, z).
+    Sizes in bytes; `grid` and `block` are (x, y, z). `barrier_warps[b]` is how many warps of a block meet at
+    barrier b; 0, or nothing, means all that have not exited.
     """
 
     name: str
@@ -115,6 +116,7 @@ class KernelTrace:
     program: Program | None = None
     recording: "Recording | None" = None
     meta: tuple[tuple[str, str], ...] = ()
+    barrier_warps: tuple[int, ...] = ()
     derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -131,6 +133,10 @@ class KernelTrace:
     def warps_per_block(self) -> int:
         """Warps of one block; the last may have lanes that were never launched."""
         return -(-self.threads_per_block // LANES)
+
+    def warps_meeting(self, barrier: int) -> int:
+        """Warps of a block that meet at a barrier; 0: all that have not exited."""
+        return self.barrier_warps[barrier] if barrier < len(self.barrier_warps) else 0
 
     def launched_mask(self, warp: int) -> int:
         """The lanes of `warp` that exist."""

@@ -3,8 +3,9 @@ for.
 
 Loops and guards, divergent and empty masks, lanes that were never launched, accesses of 1 to 16 bytes with
 regular, scattered and conflicting addresses in every space, spills, atomics, reductions, asynchronous copies
-with groups, fences, barriers that all warps of a block reach, early exits, one to three kernels on one or two
-streams, in the generated and in the recorded form. A kernel has at most some hundred warp instructions.
+with groups, fences, barriers that all warps of a block reach or only the first ones, early exits, one to
+three kernels on one or two streams, in the generated and in the recorded form. A kernel has at most some
+hundred warp instructions.
 """
 
 from dataclasses import replace
@@ -191,11 +192,19 @@ def random_kernel(dice: Dice, gpu: Gpu, name: str, stream: int, tensors: list[Te
         writer.body(dice.number(1, 6), barriers=True)
     with k.operator("second"):
         writer.body(dice.number(1, 6), barriers=True)
+    meeting = dice.choice((0, 1, 2, 3)) if barriers == 1 else 0
+    if meeting:
+        with k.loop(2 - 2 * (warp // meeting)):
+            writer.body(dice.number(1, 2), barriers=False)
+            k.barrier(barriers)
     if dice.choice((False, True)):
         with k.guard(thread, 0, dice.number(1, 80)):
             k.exit()
         writer.body(dice.number(1, 3), barriers=False)
     trace = launchable(k.build(), gpu)
+    if meeting:
+        named = min(meeting, trace.warps_per_block)
+        trace = replace(trace, barrier_warps=(*(0,) * barriers, named))
     while int(sum(tally(trace))) > MOST_WARP_INSTRUCTIONS and trace.grid != (1, 1, 1):
         trace = replace(trace, grid=(max(1, trace.grid[0] // 2), 1, 1))
     check(trace, full=True)

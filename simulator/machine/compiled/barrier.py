@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.jit import compiled
-from simulator.machine.compiled.layout_sm import MOST_BARRIERS, block_at, sm_at, warp_at
+from simulator.machine.compiled.layout_sm import MOST_BARRIERS, block_at, kernel_at, sm_at, warp_at
 from simulator.machine.compiled.sm_events import RELEASE, book_warp
 
 
 @compiled
 def _release_if_complete(m: Any, sm: int, index: int, barrier: int, cycle: int) -> None:
     block = block_at(m.blocks, index)
-    if block.arrived[barrier] == 0 or block.arrived[barrier] != block.running:
+    if block.arrived[barrier] == 0:
+        return
+    meeting = kernel_at(m.kernel_states, block.kernel).meeting[barrier]
+    if block.arrived[barrier] != (meeting if meeting > 0 else block.running):
         return
     release = max(sm_at(m.sm_states, sm).barrier_free, cycle) + m.barrier_release
     for place in range(block.warps):

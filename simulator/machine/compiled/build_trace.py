@@ -33,9 +33,9 @@ class Rows:
 
     def __init__(self, kind: np.dtype[Any]) -> None:
         self.kind = kind
-        self.rows: list[dict[str, int]] = []
+        self.rows: list[dict[str, int | list[int]]] = []
 
-    def add(self, **values: int) -> int:
+    def add(self, **values: int | list[int]) -> int:
         """Append a record; its index."""
         self.rows.append(values)
         return len(self.rows) - 1
@@ -227,6 +227,7 @@ class TraceTables:
             registers=progress.registers_per_warp,
             shared=progress.shared_bytes,
             barriers=progress.barriers,
+            meeting=[trace.warps_meeting(one) for one in range(layout_sm.MOST_BARRIERS)],
             carveout=progress.carveout_bytes,
             start_fs=-1,
         )

@@ -181,7 +181,7 @@ BUFFER = plain("""
     lines    lines that an instruction cache holds
     stamp    LRU stamp
 """)
-KERNEL = plain("""
+KERNEL = plain(f"""
     first          its first instruction
     step_first     its first step
     mark_first     its first mark
@@ -200,6 +200,7 @@ KERNEL = plain("""
     registers      registers a warp
     shared         shared memory a block, in bytes
     barriers       barriers a block
+    meeting:{MOST_BARRIERS}     warps that meet at each barrier, 0 for all that have not exited
     carveout       carve-out that it asks for
     next_block     blocks placed
     done           blocks ended

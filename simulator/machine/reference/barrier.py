@@ -2,8 +2,8 @@
 
 An arrival is served in `barrier_arrival_cycles`; the release comes `barrier_release_cycles` after the last
 arrival's service. One block of W warps then waits 21 + 2 W cycles on published cards, and two blocks contend
-for the server. A warp that has exited is not waited for. Barriers across an SM's boundary (clusters,
-whole-grid) are not modelled.
+for the server. A warp that has exited is not waited for, unless the barrier says how many warps meet at it.
+Barriers across an SM's boundary (clusters, whole-grid) are not modelled.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ class BarrierUnit:
 
     def _release_if_complete(self, block: Block, barrier: int, cycle: int) -> None:
         waiting = block.arrived[barrier]
-        if waiting and len(waiting) == block.running:
+        if not waiting:
+            return
+        named = waiting[0].program.barrier_warps
+        meeting = named[barrier] if barrier < len(named) else 0
+        if len(waiting) == (meeting or block.running):
             release = max(self.free, cycle) + self.release_cycles
             for warp in waiting:
                 self.sm.release_at(release, warp)
