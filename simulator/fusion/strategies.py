@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Strategy = Callable[[Graph, "Planner"], Partition]
 
 
-def none(graph: Graph, planner: Planner) -> Partition:
+def none(graph: Graph, _planner: Planner) -> Partition:
     """Each operator alone."""
     return tuple(vertical(operator.name) for operator in graph.operators)
 
