@@ -14,6 +14,7 @@ from simulator.statistics.schema import COUNTERS, DRAM_COUNTERS
 
 LIMITERS: tuple[str, ...] = ("registers", "shared_memory", "warps", "blocks", "barriers")
 """What a block needs of an SM, in the order of all lists by limiter."""
+REGISTERS, SHARED, WARPS, BLOCKS, BARRIERS = range(len(LIMITERS))
 
 
 @dataclass(slots=True)

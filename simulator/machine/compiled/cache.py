@@ -1,41 +1,31 @@
-"""Where compiled code is kept: in the user's cache folder, under the digest of everything that it was made
-from.
+"""Where compiled code is kept: in the user's cache folder, under the digest of everything that it was made from.
 
-numba doesn't notice an edit of a function in another file, so code that was kept for other sources must never
-be found: the folder's name is the digest of the sources and of the libraries' versions. Several processes may
-compile into one folder at once; each file there appears whole.
+Code that was made from other sources must never be found: a file's name holds the digest of the sources that
+its group of units takes functions or constants from, of the libraries' versions and of the processor. Which
+sources those are is followed through their imports. Several processes may build at once; each file appears
+whole.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import json
 import os
 import platform
 import sys
 from importlib.metadata import version
 from pathlib import Path
 
+from simulator.machine.compiled.units import GROUPS
+
 ROOT = Path(__file__).resolve().parents[3]
-SOURCES = (
-    "hwmodels/**/*.py",
-    "simulator/machine/compiled/*.py",
-    "simulator/machine/messages.py",
-    "simulator/machine/order.py",
-    "simulator/machine/program.py",
-    "simulator/machine/state*.py",
-    "simulator/machine/reference/l1.py",
-    "simulator/machine/reference/launcher.py",
-    "simulator/statistics/phases.py",
-    "simulator/statistics/record.py",
-    "simulator/statistics/schema.py",
-    "simulator/trace/cursor.py",
-    "simulator/trace/expression.py",
-    "simulator/trace/flat.py",
-    "simulator/trace/schema.py",
-)
-"""Files that compiled code takes rules or constants from."""
+PACKAGE = "simulator.machine.compiled"
+SOURCES = ("hwmodels/**/*.py", "simulator/machine/**/*.py", "simulator/statistics/*.py", "simulator/trace/*.py")
+"""Files among which compiled code finds all rules and constants; while none changes, nothing is followed."""
+BUILDERS = ("jit", "numba_names", "build", "units")
+"""Files of the engine that every group depends on."""
 LIBRARIES = ("numba", "llvmlite", "numpy")
-MARK = "complete"
 
 
 def user_folder() -> Path:
@@ -47,28 +37,76 @@ def user_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
 
 
-def digest() -> str:
-    """The digest of sources and versions."""
-    hashed = hashlib.sha256()
-    for name in (*LIBRARIES, platform.python_version(), platform.machine()):
-        hashed.update(f"{name} {version(name) if name in LIBRARIES else ''}\n".encode())
-    for pattern in SOURCES:
-        for path in sorted(ROOT.glob(pattern)):
-            hashed.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+def folder() -> Path:
+    """The folder of compiled code."""
+    return user_folder() / "stallscope" / "compiled"
+
+
+def _processor() -> str:
+    import llvmlite.binding
+
+    features = llvmlite.binding.get_host_cpu_features().flatten()
+    return f"{platform.machine()} {llvmlite.binding.get_host_cpu_name()} {features}"
+
+
+def digest_of(files: list[Path]) -> str:
+    """The digest of files, of versions and of the processor."""
+    hashed = hashlib.sha256(f"{platform.python_version()} {_processor()}\n".encode())
+    for name in LIBRARIES:
+        hashed.update(f"{name} {version(name)}\n".encode())
+    for path in files:
+        hashed.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
     return hashed.hexdigest()[:24]
 
 
-def folder() -> Path:
-    """The folder for the present sources."""
-    return user_folder() / "stallscope" / "compiled" / digest()
+def all_sources() -> list[Path]:
+    """Every file that could matter."""
+    return sorted(path for pattern in SOURCES for path in ROOT.glob(pattern))
 
 
-def is_cold(place: Path) -> bool:
-    """Whether nothing has been compiled into a folder to the end."""
-    return not (place / MARK).exists()
+def imported(path: Path) -> set[Path]:
+    """Files of the project that a file imports from."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for name in names:
+            place = ROOT / (name.replace(".", "/") + ".py")
+            if place.exists() and place.is_relative_to(ROOT):
+                found.add(place)
+    return found
 
 
-def mark_warm(place: Path) -> None:
-    """Note that all has been compiled into a folder."""
-    if place.is_dir():
-        (place / MARK).touch()
+def sources_of(group: str) -> list[Path]:
+    """The files that the code of a group is made from: of the engine and of the rules whatever is imported,
+    of others those that the engine imports from.
+    """
+    own = ROOT / PACKAGE.replace(".", "/")
+    left = [own / f"{file}.py" for file, _ in GROUPS[group].values()]
+    left += [own / f"{name}.py" for name in BUILDERS]
+    found = set(left)
+    while left:
+        path = left.pop()
+        if path.parent == own or path.is_relative_to(ROOT / "hwmodels"):
+            more = imported(path) - found
+            found |= more
+            left += more
+    return sorted(found)
+
+
+def object_files() -> dict[str, Path]:
+    """By group, the file that its code is or will be in."""
+    place = folder()
+    index = place / f"{digest_of(all_sources())}.json"
+    try:
+        names = json.loads(index.read_text())
+    except (OSError, ValueError):
+        names = {group: f"{group}-{digest_of(sources_of(group))}.o" for group in GROUPS}
+        place.mkdir(parents=True, exist_ok=True)
+        part = index.with_suffix(f".{os.getpid()}")
+        part.write_text(json.dumps(names))
+        part.replace(index)
+    return {group: place / name for group, name in names.items()}

@@ -9,7 +9,6 @@ import resource
 from typing import TYPE_CHECKING, Any
 
 from simulator.machine.compiled.layout import STATE_BASE, WIDTH
-from simulator.machine.compiled.machine import next_fs
 from simulator.machine.compiled.watchdog import waits_for
 from simulator.machine.ending import end_at_stop
 from simulator.machine.launchable import limits_of
@@ -52,7 +51,7 @@ def collect(machine: Machine, partial: bool) -> RunRecord:
         peak_memory_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     )
     if partial:
-        progress, following = tables["kernel_states"], next_fs(machine.store.here)
+        progress, following = tables["kernel_states"], machine.next_fs
         ended = (progress["done"] >= progress["blocks"]).tolist()
         end_at_stop(record, ended, machine.now_fs, following, machine.options.max_cycles)
     return record

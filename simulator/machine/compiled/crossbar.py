@@ -11,7 +11,8 @@ from typing import Any
 from simulator.machine.compiled import crossbar_replies, crossbar_requests, partition_link
 from simulator.machine.compiled.counts import count, mark
 from simulator.machine.compiled.jit import compiled, load
-from simulator.machine.compiled.layout import P_NODES, node, packet
+from simulator.machine.compiled.layout import P_NODES, component, node, packet
+from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.order import arrived_at_crossbar, give, send, settle_crossbar
 from simulator.machine.compiled.routing import crosses, owner
 from simulator.machine.messages import (
@@ -103,7 +104,7 @@ def _cross(m: Any, cycle: int, now_fs: int) -> None:
 
 
 @compiled
-def tick(m: Any, now_fs: int) -> None:
+def tick(m: Any, _ident: int, now_fs: int) -> None:
     """All phases of one cycle."""
     cycle = now_fs // m.l2_period_fs
     _consume(m, cycle, now_fs)
@@ -117,3 +118,14 @@ def tick(m: Any, now_fs: int) -> None:
         crossbar_replies.arbitrate(m, cycle, now_fs)
         following = min(following, crossbar_replies.next_cycle(m, cycle))
     settle_crossbar(m, cycle, following)
+
+
+def window(here: int, ident: int, end_fs: int) -> int:
+    """All ticks of a component up to the end of a window."""
+    m = machine_at(here, 0)
+    m.current = ident * m.pool_count
+    own = component(m.components, ident)
+    while own.next_fs < end_fs:
+        own.ticked_fs = own.next_fs
+        tick(m, ident, own.next_fs)
+    return 0

@@ -10,14 +10,13 @@ import time
 from hwmodels import Gpu
 from hwmodels.coalescing import LINE_BYTES
 from hwmodels.errors import ResultError
-from simulator.machine.compiled import cache, layout_sm, machine
+from simulator.machine.compiled import layout_sm
 from simulator.machine.compiled.build_card import build_card
 from simulator.machine.compiled.build_trace import build_traces
 from simulator.machine.compiled.collect import collect
-from simulator.machine.compiled.jit import CACHE, WITHOUT_COMPILER
-from simulator.machine.compiled.layout import WIDTH
+from simulator.machine.compiled.code import Code, code
+from simulator.machine.compiled.layout import DONE, EDGES, GROW, WIDTH
 from simulator.machine.compiled.store import POOL_TABLES, Store
-from simulator.machine.compiled.units import unit_addresses
 from simulator.machine.compiled.watchdog import waits_for
 from simulator.machine.launchable import occupancy_of, progress_of
 from simulator.machine.options import Options
@@ -59,9 +58,8 @@ class Machine:
             finished_low=FIRST_LOG // 2,
             edge_room=FIRST_EDGES,
         )
-        if not WITHOUT_COMPILER and cache.is_cold(CACHE):
-            LOG.warning("compiling the engine for this version, once: about a minute")
-        store.set(**unit_addresses())
+        self.code: Code = code()
+        store.set(**self.code.addresses)
         store.records("finished", layout_sm.FINISHED, store.machine.finished_room)
         kept = sum(min(trace.blocks, options.keep_blocks) for trace in traces)
         store.records("kept_blocks", layout_sm.KEPT_BLOCK, kept)
@@ -69,8 +67,13 @@ class Machine:
         for resident in options.preload:
             first = resident.base_address // LINE_BYTES
             last = (resident.base_address + resident.bytes - 1) // LINE_BYTES
-            machine.preload(store.here, first, last)
-        machine.begin(store.here)
+            self.code.call("unit_preload", store.here, first, last)
+        self.code.call("unit_begin", store.here)
+
+    @property
+    def next_fs(self) -> int:
+        """The time of the next tick of any component; NEVER when nothing is booked."""
+        return self.code.call("unit_next", self.store.here)
 
     @property
     def now_fs(self) -> int:
@@ -90,9 +93,8 @@ class Machine:
             raise ResultError(
                 "watchdog", "work is left and nothing is booked", "; ".join(waits_for(self)[:20])
             )
-        machine.close(self.store.here, self.now_fs)
+        self.code.call("unit_close", self.store.here, self.now_fs)
         record = collect(self, partial)
-        cache.mark_warm(CACHE)
         record.wall_seconds = time.perf_counter() - started
         record.cpu_seconds = time.process_time() - started_cpu
         return record
@@ -102,30 +104,30 @@ class Machine:
         options, here = self.options, self.store.here
         step_fs = LOOK_UP_CYCLES * self.gpu.sm_period_fs
         while True:
-            following = machine.next_fs(here)
+            following = self.next_fs
             if following >= NEVER:
                 return False
             until = following + step_fs
             if limit_fs is not None and until >= limit_fs:
                 self._run(limit_fs)
-                return machine.next_fs(here) < NEVER
+                return self.next_fs < NEVER
             self._run(until)
             if options.progress is not None:
                 kernels = self.store.tables["kernel_states"]
                 share = int(kernels["done"].sum()) / int(kernels["blocks"].sum())
                 options.progress(share, self.now_fs // self.gpu.sm_period_fs)
             if options.max_seconds is not None and time.perf_counter() - started > options.max_seconds:
-                return machine.next_fs(here) < NEVER
+                return self.next_fs < NEVER
 
     def _run(self, until_fs: int) -> None:
         """Run to a time, with more room whenever the machine asks for it."""
         while True:
-            answer = machine.run(self.store.here, until_fs)
-            if answer == machine.DONE:
+            answer = self.code.call("unit_run", self.store.here, until_fs)
+            if answer == DONE:
                 return
-            if answer == machine.EDGES:
+            if answer == EDGES:
                 self._grow_edges()
-            elif answer == machine.GROW:
+            elif answer == GROW:
                 self.store.grow_where_low()
                 self._grow_log()
             else:

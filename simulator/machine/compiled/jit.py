@@ -1,159 +1,31 @@
-"""The only place that meets numba: how functions are compiled, how records are reached, and the shared rules.
+"""The only place that knows how the engine's functions are run: compiled, or as the plain Python that they are.
 
-State lies in arrays of 64-bit integers with named fields. A compiled function gets the address of a table and
-an index, and sees a record: a bare pointer, without the counting of references that makes arrays as arguments
-three times slower, and quick to compile. With compilation switched off (NUMBA_DISABLE_JIT=1) the same names
-are plain Python over the same tables, with their bounds checked. Nothing of the hardware is modelled here.
+State lies in arrays of integers with named fields. A compiled function gets the address of a table and an
+index, and sees a record: a bare pointer, without the counting of references that makes arrays as arguments
+three times slower, and quick to compile. Three ways of life share these names. A process that builds
+(`build.py`) compiles with numba. A process that runs loads what was built (`cache.py`): there the functions
+are never called, and no compiler is imported. With compilation switched off (NUMBA_DISABLE_JIT=1) they are
+plain Python over the same tables, with their bounds checked. Nothing of the hardware is modelled here.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
-from llvmlite import ir
-from numba import cfunc, config, from_dtype, njit, types
-from numba.extending import intrinsic, register_jitable
-
-import hwmodels.cache
-import hwmodels.coalescing
-import hwmodels.crossbar
-import hwmodels.dram.address_map
-import hwmodels.dram.dealing
-import hwmodels.dram.direction
-import hwmodels.dram.refresh
-import hwmodels.replacement
-import hwmodels.scatter
-import hwmodels.shared_memory
-import hwmodels.slice_hash
-import hwmodels.write_coverage  # noqa: F401 - a rule is in the list once its file has been imported
-from hwmodels.rule import listed_rules
-from simulator.machine.compiled import cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "_nrt": False}
-INNER: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-WITHOUT_COMPILER = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
-CACHE = cache.folder()
-config.CACHE_DIR = str(CACHE)  # type: ignore[attr-defined]
+WITHOUT_COMPILER = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+BUILDING = bool(os.environ.get("STALLSCOPE_BUILDS_ENGINE"))
+"""Set for a process of `build.py` alone."""
 
 tables: dict[int, Any] = {}
 """Without compiler: address of a table → the table. The address stands for it in every other record."""
-
-
-def compiled(function: Function) -> Function:
-    """A part of the engine that other compiled parts call."""
-    return cast("Function", njit(**OPTIONS, **INNER)(function))
-
-
-def inlined(function: Function) -> Function:
-    """The same for a few lines that are worth no call."""
-    return cast("Function", njit(**OPTIONS, **INNER, forceinline=True)(function))
-
-
-def entry(function: Function) -> Function:
-    """A function that Python calls."""
-    return cast("Function", njit(**OPTIONS)(function))
-
-
-def unit(function: Callable[[int, int, int], int]) -> int:
-    """The address of a unit of the engine, a function (address of the machine's record, two integers) →
-    integer.
-
-    Units are compiled each by itself and meet at run time: what is compiled together is optimised together,
-    again at each level of calls, which would take minutes for the whole engine.
-    """
-    if WITHOUT_COMPILER:
-        units.append(function)
-        return len(units) - 1
-    signature = types.int64(types.int64, types.int64, types.int64)
-    address: Any = cfunc(signature, **OPTIONS)(function).address
-    return int(address)
-
-
 units: list[Callable[[int, int, int], int]] = []
-"""Without compiler: the units; an index stands for an address."""
-
-
-def _invoke(typing_context: Any, address: Any, here: Any, a: Any, b: Any) -> Any:  # noqa: ARG001
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        whole = ir.IntType(64)
-        kind = ir.FunctionType(whole, [whole, whole, whole])
-        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
-
-    return types.int64(types.int64, types.int64, types.int64, types.int64), generate
-
-
-def share_rules() -> None:
-    """Let compiled functions call the rules of `hwmodels` that have been imported by now."""
-    for function in listed_rules().values():
-        register_jitable(error_model="numpy", _nrt=False)(function)
-
-
-def accessor(dtype: np.dtype[Any]) -> Callable[[int, int], Any]:
-    """A function (address of a table, index) → the record there, of that type."""
-    if WITHOUT_COMPILER:
-        return lambda address, index: tables[address][_checked(index)]
-    kind = from_dtype(dtype)
-    size = dtype.itemsize
-
-    def at(typing_context: Any, address: Any, index: Any) -> Any:  # noqa: ARG001 (numba gives three)
-        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            offset = builder.mul(arguments[1], ir.Constant(ir.IntType(64), size))
-            place = builder.add(arguments[0], offset)
-            return builder.inttoptr(place, context.get_value_type(kind))
-
-        return kind(types.int64, types.int64), generate
-
-    return cast("Callable[[int, int], Any]", intrinsic(at))
-
-
-def _checked(index: int) -> int:
-    if index < 0:
-        raise IndexError(f"table index {index} is negative")
-    return index
-
-
-def _load(typing_context: Any, address: Any, index: Any) -> Any:  # noqa: ARG001
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        start = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        return builder.load(builder.gep(start, [arguments[1]]))
-
-    return types.int64(types.int64, types.int64), generate
-
-
-def _store(typing_context: Any, address: Any, index: Any, value: Any) -> Any:  # noqa: ARG001
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        start = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
-        builder.store(arguments[2], builder.gep(start, [arguments[1]]))
-        return context.get_dummy_value()
-
-    return types.none(types.int64, types.int64, types.int64), generate
-
-
-def _ones(value: int) -> int:
-    return int(value).bit_count()
-
-
-def _count_ones(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.int64), generate
-
-
-def _lowest(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.int64(types.int64), generate
-
-
-def _lowest_place(value: int) -> int:
-    return (int(value) & -int(value)).bit_length() - 1
-
+"""Without compiler: the units that records name by number."""
 
 VIEW = np.dtype([("v", np.int64, (1 << 20,))])
 """A table of plain integers seen as an array, for rules that take sequences; the length is no bound."""
@@ -165,42 +37,72 @@ store: Callable[[int, int, int], None]
 invoke: Callable[[int, int, int, int], int]
 """Call the unit at an address with the machine's own address and two integers."""
 bit_count: Callable[[int], int]
-"""Bits that are set in a non-negative integer."""
+"""Bits that are set in an integer of 64 bits."""
 lowest_bit: Callable[[int], int]
 """Place of the lowest bit that is set in an integer other than 0."""
 sequence: Callable[[int, int], Any]
 """Record 0 at an address as `.v`, an array of integers."""
-if WITHOUT_COMPILER:
+compiled: Callable[[Function], Function]
+"""A part of the engine that other parts call."""
+inlined: Callable[[Function], Function]
+"""The same for a few lines that are worth no call."""
+accessor: Callable[[np.dtype[Any]], Callable[[int, int], Any]]
+"""For a type of record: a function (address of a table, index) → the record there."""
 
-    class _Sequence:
-        def __init__(self, address: int) -> None:
-            self.v = tables[-address]
 
-    def load(address: int, index: int) -> int:
-        """Integer `index` of the table at an address."""
-        return int(tables[-address][_checked(index)])
+def _checked(index: int) -> int:
+    if index < 0:
+        raise IndexError(f"table index {index} is negative")
+    return index
 
-    def store(address: int, index: int, value: int) -> None:
-        """Set integer `index` of the table at an address."""
-        tables[-address][_checked(index)] = value
 
-    def sequence(address: int, index: int) -> Any:  # noqa: ARG001
-        """The table at an address as `.v`."""
-        return _Sequence(address)
+class _Sequence:
+    def __init__(self, address: int) -> None:
+        self.v = tables[-address]
 
-    bit_count = _ones
-    lowest_bit = _lowest_place
 
-    def invoke(address: int, here: int, a: int, b: int) -> int:
-        """Call a unit."""
-        return units[address](here, a, b)
+def _same(function: Function) -> Function:
+    return function
+
+
+def _accessor(_kind: np.dtype[Any]) -> Callable[[int, int], Any]:
+    return lambda address, index: tables[address][_checked(index)]
+
+
+def _load(address: int, index: int) -> int:
+    return int(tables[-address][_checked(index)])
+
+
+def _store(address: int, index: int, value: int) -> None:
+    tables[-address][_checked(index)] = value
+
+
+def _sequence(address: int, _index: int) -> Any:
+    return _Sequence(address)
+
+
+def _invoke(address: int, here: int, a: int, b: int) -> int:
+    return units[address](here, a, b)
+
+
+def _bit_count(value: int) -> int:
+    return (int(value) & (1 << 64) - 1).bit_count()
+
+
+def _lowest_bit(value: int) -> int:
+    return (int(value) & -int(value)).bit_length() - 1
+
+
+if BUILDING:
+    from simulator.machine.compiled import numba_names as names
+
+    load, store, sequence, invoke = names.load, names.store, names.accessor(VIEW), names.invoke
+    bit_count, lowest_bit = names.bit_count, names.lowest_bit
+    compiled, inlined, accessor = names.compiled, names.inlined, names.accessor
 else:
-    load = cast("Callable[[int, int], int]", intrinsic(_load))
-    invoke = cast("Callable[[int, int, int, int], int]", intrinsic(_invoke))
-    store = cast("Callable[[int, int, int], None]", intrinsic(_store))
-    bit_count = cast("Callable[[int], int]", intrinsic(_count_ones))
-    lowest_bit = cast("Callable[[int], int]", intrinsic(_lowest))
-    sequence = accessor(VIEW)
+    load, store, sequence, invoke = _load, _store, _sequence, _invoke
+    bit_count, lowest_bit = _bit_count, _lowest_bit
+    compiled, inlined, accessor = _same, _same, _accessor
 
 
 def address_of(table: np.ndarray[Any, Any]) -> int:
@@ -210,6 +112,3 @@ def address_of(table: np.ndarray[Any, Any]) -> int:
         tables[address] = table.view(np.recarray) if table.dtype.names else table
         tables[-address] = table.reshape(-1).view(np.int64)
     return address
-
-
-share_rules()

@@ -11,12 +11,12 @@ from typing import Any
 
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import P_NODES, component, node
+from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.layout_sm import MOST_BARRIERS, block_at, book_at, kept_block_at, kernel_at
 from simulator.machine.compiled.order import arrived, give, send, settle_next
 from simulator.machine.messages import LAUNCH
 from simulator.machine.order import NEVER
-from simulator.machine.reference.launcher import BARRIERS, BLOCKS, REGISTERS, SHARED, WARPS
-from simulator.statistics.record import LIMITERS
+from simulator.statistics.record import BARRIERS, BLOCKS, LIMITERS, REGISTERS, SHARED, WARPS
 
 LAUNCHER = 0
 LIMITER_COUNT = len(LIMITERS)
@@ -269,3 +269,14 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
         if now_fs < start_fs:
             following = min(following, start_fs)
     settle_next(m, ident, following)
+
+
+def window(here: int, ident: int, end_fs: int) -> int:
+    """All ticks of a component up to the end of a window."""
+    m = machine_at(here, 0)
+    m.current = ident * m.pool_count
+    own = component(m.components, ident)
+    while own.next_fs < end_fs:
+        own.ticked_fs = own.next_fs
+        tick(m, ident, own.next_fs)
+    return 0

@@ -22,6 +22,11 @@ WIDTH = len(COUNTERS) + len(STATES)
 """Counters and warp states of one kernel."""
 
 
+DONE, GROW, EDGES = 0, -1, -2
+"""Answers of `run` besides errors: the stop is reached; pools or the log have got low; there is no room for
+another edge.
+"""
+
 LINE_INTEGERS = 8
 """Integers in a cache line of the computer that simulates."""
 

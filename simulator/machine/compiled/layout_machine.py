@@ -103,7 +103,7 @@ TABLES = """
     segment_table    (field, low bit, width, shift) of the address map
 """
 NUMBERS = """
-    here unit_launcher unit_sm unit_crossbar unit_partition unit_lsu unit_sub_core unit_memory kernels sms
+    here unit_launcher unit_sm unit_crossbar unit_partition kernels sms
     slices sub_cores sub_slots warp_slots streams registers operator_words crossbar first_partition
     q_inbox q_request q_leaving q_on_way q_returned q_wheel q_events wheel_size wheel_fs q_slice q_reply
     q_front meter_crossbar meter_slice component_count channel_count pool_count sm_period_fs l2_period_fs

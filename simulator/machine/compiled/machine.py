@@ -11,27 +11,20 @@ from typing import Any
 
 from simulator.machine.compiled import launcher, partition, sm
 from simulator.machine.compiled.dram_refresh import start
-from simulator.machine.compiled.jit import compiled, entry, invoke, load, store
-from simulator.machine.compiled.layout import WIDTH, component, pool
+from simulator.machine.compiled.jit import compiled, inlined, invoke, load, store
+from simulator.machine.compiled.layout import DONE, EDGES, GROW, WIDTH, component, pool
 from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.order import NEVER
 
-DONE, GROW, EDGES = 0, -1, -2
-"""Answers of `run` besides errors: the stop is reached; pools or the log have got low; there is no room for
-another edge.
-"""
 
-
-@compiled
-def _tick(m: Any, ident: int, now_fs: int) -> None:
+@inlined
+def _unit(m: Any, ident: int) -> int:
+    """The unit of a component."""
     if ident == 0:
-        invoke(m.unit_launcher, m.here, ident, now_fs)
-    elif ident < m.crossbar:
-        invoke(m.unit_sm, m.here, ident, now_fs)
-    elif ident == m.crossbar:
-        invoke(m.unit_crossbar, m.here, ident, now_fs)
-    else:
-        invoke(m.unit_partition, m.here, ident, now_fs)
+        return m.unit_launcher
+    if ident < m.crossbar:
+        return m.unit_sm
+    return m.unit_crossbar if ident == m.crossbar else m.unit_partition
 
 
 @compiled
@@ -68,14 +61,12 @@ def _next(m: Any) -> int:
     return following
 
 
-@entry
-def next_fs(here: int) -> int:
+def next_fs(here: int, _a: int, _b: int) -> int:
     """The time of the next tick of any component; NEVER when nothing is booked."""
     return _next(machine_at(here, 0))
 
 
-@entry
-def run(here: int, until_fs: int) -> int:
+def run(here: int, until_fs: int, _b: int) -> int:
     """Do all that is due before `until_fs` and nothing after."""
     m = machine_at(here, 0)
     while True:
@@ -91,17 +82,13 @@ def run(here: int, until_fs: int) -> int:
         m.window_from_fs = now_fs
         end_fs = min(now_fs + m.window_fs, until_fs, m.next_edge_fs)
         for ident in range(m.component_count):
-            m.current = ident * m.pool_count
-            own = component(m.components, ident)
-            while own.next_fs < end_fs:
-                own.ticked_fs = own.next_fs
-                _tick(m, ident, own.next_fs)
+            if component(m.components, ident).next_fs < end_fs:
+                invoke(_unit(m, ident), m.here, ident, end_fs)
         if m.error:
             return m.error
 
 
-@entry
-def close(here: int, now_fs: int) -> None:
+def close(here: int, now_fs: int, _b: int) -> int:
     """The run is over: account what lasts until now, and what stays dirty."""
     m = machine_at(here, 0)
     _settle(m, now_fs)
@@ -109,19 +96,20 @@ def close(here: int, now_fs: int) -> None:
         sm.close(m, number, now_fs // m.sm_period_fs)
     for ident in range(m.first_partition, m.component_count):
         partition.close(m, ident, now_fs)
+    return 0
 
 
-@entry
-def preload(here: int, first_line: int, last_line: int) -> None:
+def preload(here: int, first_line: int, last_line: int) -> int:
     """Put lines into L2 at their homes, as of time 0 without traffic."""
     partition.preload(machine_at(here, 0), first_line, last_line)
+    return 0
 
 
-@entry
-def begin(here: int) -> None:
+def begin(here: int, _a: int, _b: int) -> int:
     """Before time 0: the first refreshes, and the first kernel of each stream."""
     m = machine_at(here, 0)
     for ch in range(m.channel_count):
         start(m, ch)
     for stream in range(m.streams):
         launcher.schedule(m, load(m.stream_current, stream), 0, 0, -m.host_fs)
+    return 0

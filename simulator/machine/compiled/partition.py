@@ -11,12 +11,14 @@ from hwmodels.slice_hash import home_of
 from simulator.machine.compiled import l2_tags
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.dram import advance
-from simulator.machine.compiled.jit import bit_count, compiled, invoke
+from simulator.machine.compiled.jit import bit_count, compiled
 from simulator.machine.compiled.l2 import arrive, arrive_crossing, credit, invalidate, step
 from simulator.machine.compiled.l2_misses import NO_ANSWER, answered, wake
 from simulator.machine.compiled.l2_misses import arrive as arrive_sector
-from simulator.machine.compiled.layout import P_FETCHES, P_NODES, node
+from simulator.machine.compiled.layout import P_FETCHES, P_NODES, component, node
+from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.layout_memory import fetch_at, l2_line, partition, slice_at
+from simulator.machine.compiled.memory_front import tick as memory_tick
 from simulator.machine.compiled.order import arrived, first_key, give, pull, settle_next
 from simulator.machine.messages import LINK_INVALIDATE, LINK_REPLY, LINK_REQUEST, REPLY_CREDIT, REQUEST
 from simulator.machine.order import NEVER
@@ -74,7 +76,7 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     if now_fs % period == 0:
         _tick_l2(m, part, now_fs // period, now_fs)
     first = part * m.part_slices
-    if own.due_fs <= now_fs and invoke(m.unit_memory, m.here, part, now_fs // m.clock_fs):
+    if own.due_fs <= now_fs and memory_tick(m, part, now_fs // m.clock_fs):
         for slice_id in range(first, first + m.part_slices):
             wake(m, slice_id, now_fs // period + 1)
     cycle = first_key(m, m.q_returned + part)
@@ -84,6 +86,17 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     if cycle < NEVER:
         following = min(following, cycle * period)
     settle_next(m, ident, following)
+
+
+def window(here: int, ident: int, end_fs: int) -> int:
+    """All ticks of a component up to the end of a window."""
+    m = machine_at(here, 0)
+    m.current = ident * m.pool_count
+    own = component(m.components, ident)
+    while own.next_fs < end_fs:
+        own.ticked_fs = own.next_fs
+        tick(m, ident, own.next_fs)
+    return 0
 
 
 @compiled

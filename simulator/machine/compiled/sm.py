@@ -12,10 +12,11 @@ from simulator.machine.compiled import l1
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.cursor import start
 from simulator.machine.compiled.issue import fetch_line, forget_groups, returned
-from simulator.machine.compiled.jit import compiled, inlined, invoke, load, store
+from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.l1_finish import fence_if_done
 from simulator.machine.compiled.l1_tags import drop_all, prepare
-from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, PHASE_COUNT, node
+from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, PHASE_COUNT, component, node
+from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.layout_sm import (
     block_at,
     finished_at,
@@ -26,6 +27,7 @@ from simulator.machine.compiled.layout_sm import (
 )
 from simulator.machine.compiled.layout_sm import sub_core as sub_core_at
 from simulator.machine.compiled.lsu import next_cycle
+from simulator.machine.compiled.lsu import step as lsu_step
 from simulator.machine.compiled.order import arrived, give, send, settle_next
 from simulator.machine.compiled.sm_events import (
     BLOCK_END,
@@ -44,6 +46,7 @@ from simulator.machine.compiled.sm_events import (
     list_candidate,
     next_event,
 )
+from simulator.machine.compiled.sub_core import step as sub_core_step
 from simulator.machine.messages import ACK, BLOCK_DONE, LAUNCH, REPLY, SM_CREDIT
 from simulator.machine.order import NEVER
 from simulator.statistics.phases import ACCESS_CLASSES, DRAIN, NO_INSTRUCTION
@@ -284,16 +287,27 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
         give(m, P_NODES, entry)
         _happen(m, sm, kind, item, age, cycle)
     if own.waiting or own.stalled >= 0:
-        invoke(m.unit_lsu, m.here, sm, cycle)
+        lsu_step(m, sm, cycle)
     busy = 0
     for sub in range(sm * m.sub_cores, (sm + 1) * m.sub_cores):
         if sub_core_at(m.sub_core_states, sub).candidates:
-            invoke(m.unit_sub_core, m.here, sub, cycle)
+            sub_core_step(m, sub, cycle)
             busy |= sub_core_at(m.sub_core_states, sub).candidates
     following = cycle + 1
     if not busy:
         following = min(next_cycle(m, sm, cycle), next_event(m, sm, cycle))
     settle_next(m, ident, following * m.sm_period_fs if following < NEVER else NEVER)
+
+
+def window(here: int, ident: int, end_fs: int) -> int:
+    """All ticks of a component up to the end of a window."""
+    m = machine_at(here, 0)
+    m.current = ident * m.pool_count
+    own = component(m.components, ident)
+    while own.next_fs < end_fs:
+        own.ticked_fs = own.next_fs
+        tick(m, ident, own.next_fs)
+    return 0
 
 
 @compiled

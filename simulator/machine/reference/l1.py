@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hwmodels.coalescing import LINE_BYTES
+from simulator.machine.local_memory import LOCAL_BASE, LOCAL_WINDOW
 from simulator.machine.messages import ATOMIC, REDUCE, WRITE, Packet
 from simulator.machine.reference.l1_misses import LOADS, L1Misses
 from simulator.machine.reference.l1_port import SECTOR_BYTES, L1Port
@@ -49,9 +50,6 @@ C_REPLIES = INDEX["reply_packets"]
 C_REPLY_BYTES = INDEX["reply_bytes"]
 C_ACKS = INDEX["acknowledgements"]
 
-LOCAL_BASE = 1 << 46
-"""Local memory lies above all tensors: each warp slot of each SM has a window of its own."""
-LOCAL_WINDOW = 1 << 24
 OPERATION = {GLOBAL_STORE: WRITE, GLOBAL_ATOMIC: ATOMIC, GLOBAL_REDUCTION: REDUCE}
 POSTED = (GLOBAL_STORE, GLOBAL_REDUCTION)
 

@@ -17,9 +17,8 @@ from simulator.machine.messages import BLOCK_DONE, LAUNCH, BlockDone, BlockLaunc
 from simulator.machine.order import NEVER, Clockwork, Component
 from simulator.machine.reference.sm import Sm
 from simulator.machine.state import KernelProgress, SmBook
-from simulator.statistics.record import LIMITERS, BlockRecord
+from simulator.statistics.record import BARRIERS, BLOCKS, LIMITERS, REGISTERS, SHARED, WARPS, BlockRecord
 
-REGISTERS, SHARED, WARPS, BLOCKS, BARRIERS = range(len(LIMITERS))
 FS_PER_NS = 1_000_000
 REGISTERS_PER_KIB = 256
 UNLIMITED = 1 << 30
