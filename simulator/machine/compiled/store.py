@@ -5,6 +5,8 @@ A table is a NumPy array that the machine's record knows by its address; this ob
 
 from __future__ import annotations
 
+import contextlib
+import mmap
 from typing import Any
 
 import numpy as np
@@ -29,19 +31,47 @@ LINE_BYTES = 64
 """A cache line of the computer that simulates."""
 
 
-def aligned(count: int, kind: np.dtype[Any]) -> Any:
-    """A table of zeros that begins on a cache line; memory that nobody writes is not touched."""
-    size = count * kind.itemsize
-    raw = np.zeros(size + LINE_BYTES, np.uint8)
-    start = -raw.ctypes.data % LINE_BYTES
-    return raw[start : start + size].view(kind)
+PAGE_BYTES = 1 << 21
+"""A large page of memory: with small ones, finding a record's page costs more than reading the record."""
+SHARED_PAGES = 8
+"""Large pages that are asked for at once, for tables that don't fill one."""
+
+
+def _pages(size: int) -> Any:
+    """Zeroed bytes that begin on a large page; memory that nobody touches is not there."""
+    room = mmap.mmap(-1, size + PAGE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):
+            room.madvise(mmap.MADV_HUGEPAGE)
+    raw = np.frombuffer(room, np.uint8)
+    start = -raw.ctypes.data % PAGE_BYTES
+    return raw[start : start + size]
+
+
+class Memory:
+    """Zeroed memory for tables, each from a cache line on; small tables share large pages."""
+
+    def __init__(self) -> None:
+        self.rest: Any = np.zeros(0, np.uint8)
+
+    def table(self, count: int, kind: np.dtype[Any]) -> Any:
+        """A table of zeros."""
+        size = count * kind.itemsize
+        room = -(-size // LINE_BYTES) * LINE_BYTES
+        if room > len(self.rest):
+            if room >= PAGE_BYTES:
+                return _pages(room)[:size].view(kind)
+            self.rest = _pages(SHARED_PAGES * PAGE_BYTES)
+        raw, self.rest = self.rest[:size], self.rest[room:]
+        return raw.view(kind)
 
 
 class Store:
     """The machine's record and all tables by name."""
 
     def __init__(self) -> None:
-        self.record = np.zeros(1, MACHINE).view(np.recarray)
+        self.memory = Memory()
+        self.record = self.memory.table(1, MACHINE).view(np.recarray)
         self.here = address_of(self.record)
         self.record["here"] = self.here
         self.tables: dict[str, Any] = {}
@@ -58,26 +88,32 @@ class Store:
         for name, value in numbers.items():
             self.record[name] = value
 
-    def put(self, name: str, table: Any) -> Any:
+    def put(self, name: str, values: Any) -> Any:
+        """A table with a copy of values."""
+        given = np.asarray(values)
+        table = self.memory.table(given.size, given.dtype).reshape(given.shape)
+        table[...] = given
+        return self._keep(name, table)
+
+    def _keep(self, name: str, table: Any) -> Any:
         """Keep a table, and note its address."""
-        kept = np.ascontiguousarray(table)
-        if kept.ctypes.data % LINE_BYTES:
-            kept = aligned(kept.size, kept.dtype).reshape(kept.shape)
-            kept[...] = table
-        self.tables[name] = kept
-        self.record[name] = address_of(kept)
-        return kept
+        self.tables[name] = table
+        self.record[name] = address_of(table)
+        return table
 
     def integers(self, name: str, count: int, value: int = 0) -> Any:
         """A table of integers."""
-        return self.put(name, np.full(max(1, count), value, np.int64))
+        table = self.memory.table(max(1, count), np.dtype(np.int64))
+        if value:
+            table[:] = value
+        return self._keep(name, table)
 
     def records(self, name: str, kind: np.dtype[Any], count: int, **values: int) -> Any:
         """A table of records; fields that don't start at 0 are named."""
-        table = aligned(max(1, count), kind)
+        table = self.memory.table(max(1, count), kind)
         for field, value in values.items():
             table[field] = value
-        return self.put(name, table)
+        return self._keep(name, table)
 
     def pool(self, number: int, size: int, low: int) -> None:
         """A table that records are taken from, `size` at first; it grows when fewer than `low` are left.
@@ -98,11 +134,11 @@ class Store:
         """Double a pool."""
         name, kind = POOL_TABLES[number]
         old = self.tables[name]
-        table = aligned(2 * len(old), kind)
+        table = self.memory.table(2 * len(old), kind)
         table[: len(old)] = old
         own = self.tables["pools"][number]
         own["left"] += len(table) - len(old)
-        own["address"] = address_of(self.put(name, table))
+        own["address"] = address_of(self._keep(name, table))
 
     def grow_where_low(self) -> None:
         """Double every pool that has got low."""
