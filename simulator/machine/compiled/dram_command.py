@@ -43,9 +43,7 @@ def complete(m: Any, ch: int, token: int, done: int, first: int, column: int) ->
     one.first_fs = first * m.clock_fs
     one.column_fs = column * m.clock_fs
     one.done_fs = done * m.clock_fs
-    one.burst_fs = one.done_fs - m.burst_fs
-    one.ready_fs = one.done_fs + m.controller_fs
-    cycle = -(-one.ready_fs // m.l2_period_fs) + m.back_cycles
+    cycle = -(-(one.done_fs + m.controller_fs) // m.l2_period_fs) + m.back_cycles
     entry = take(m, P_NODES)
     insert(m, m.q_returned + ch // m.part_channels, entry, cycle, 4 * one.line + 3 - one.sector)
     node(m.nodes, entry).what = token

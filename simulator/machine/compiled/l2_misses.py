@@ -150,14 +150,14 @@ def wake(m: Any, slice_id: int, cycle: int) -> None:
 
 
 @compiled
-def _charge_dram(reply: Any, one: Any) -> None:
+def _charge_dram(m: Any, reply: Any, one: Any) -> None:
     """Cut the time since the look-up where the sector's way through DRAM is cut."""
     mark(reply, L2, one.arrive_fs)
     mark(reply, DRAM_QUEUE, one.first_fs)
     mark(reply, DRAM_ACTIVATE, one.column_fs)
-    mark(reply, DRAM_COLUMN, one.burst_fs)
+    mark(reply, DRAM_COLUMN, one.done_fs - m.burst_fs)
     mark(reply, DRAM_BURST, one.done_fs)
-    mark(reply, DRAM_CONTROLLER, one.ready_fs)
+    mark(reply, DRAM_CONTROLLER, one.done_fs + m.controller_fs)
 
 
 @compiled
@@ -212,7 +212,7 @@ def _serve_waiters(
             if not waiter.own & bit:
                 mark(reply, MSHR, now_fs)
             elif answer < 0:
-                _charge_dram(reply, fetch_at(m.fetches, one))
+                _charge_dram(m, reply, fetch_at(m.fetches, one))
             else:
                 _charge_link(reply, packet(m.packets, answer), now_fs)
             _finish(m, slice_id, index, slot, cycle, now_fs)

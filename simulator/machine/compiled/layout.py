@@ -1,4 +1,4 @@
-"""The tables of the compiled engine: one record type a thing, every field a 64-bit integer with a sentence.
+"""The tables of the compiled engine: one record type a thing, every field an integer with a sentence.
 
 The fields are those of `state.py` and its neighbours; where those hold an object or a list, a record holds an
 index or the two ends of a chain, −1 for none. Sizes that a card decides are in the tables' lengths, never in
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.machine.compiled.jit import accessor
+from simulator.machine.compiled.jit import WITHOUT_COMPILER, accessor
 from simulator.statistics.phases import PHASES, STATES
 from simulator.statistics.schema import COUNTERS
 
@@ -27,37 +27,45 @@ DONE, GROW, EDGES = 0, -1, -2
 another edge.
 """
 
-LINE_INTEGERS = 8
-"""Integers in a cache line of the computer that simulates."""
+LINE_BYTES = 64
+"""A cache line of the computer that simulates."""
+INTEGER_BYTES = 8
 
 
 def plain(text: str, whole_lines: bool = False) -> np.dtype[Any]:
-    """A record type from lines "field sentence"; `field:n` is n integers.
+    """A record type from lines "field sentence": a field is NAME@BYTES:COUNT, of 8 bytes and single where it
+    doesn't say otherwise, and starts at a multiple of its bytes.
 
+    Without compiler all are of 8 bytes, since NumPy's narrow integers keep their width in sums.
     Records that are taken one by one from large tables are filled up to whole cache lines, or each would lie
     on one more.
     """
-    fields: list[Any] = []
+    names, formats, offsets = [], [], []
     size = 0
     for line in text.strip().splitlines():
-        name, _, count = line.split()[0].partition(":")
-        fields.append((name, np.int64, (int(count),)) if count else (name, np.int64))
-        size += int(count or 1)
-    if whole_lines and size % LINE_INTEGERS:
-        fields.append(("filler", np.int64, (LINE_INTEGERS - size % LINE_INTEGERS,)))
-    return np.dtype(fields)
+        field, _, count = line.split()[0].partition(":")
+        name, _, width = field.partition("@")
+        integer = np.dtype(f"i{width if width and not WITHOUT_COMPILER else 8}")
+        size = -(-size // integer.itemsize) * integer.itemsize
+        names.append(name)
+        formats.append((integer, (int(count),)) if count else integer)
+        offsets.append(size)
+        size += integer.itemsize * int(count or 1)
+    unit = LINE_BYTES if whole_lines else INTEGER_BYTES
+    size = -(-size // unit) * unit
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
 
 NODE = plain(
     """
-    next       following entry of a chain, queue or free list
-    key        what a heap sorts by: a time
-    order      what it sorts by among equal times
-    what       index of what the entry is about
-    kind       kind of message or event; of a DRAM request: its pseudo-channel
-    extra      a second number of the message; of a DRAM request: its sector
-    kernel     kernel that it is charged to
-    child      heap: first child
+    next     following entry of a chain, queue or free list
+    key      what a heap sorts by: a time
+    order    what it sorts by among equal times
+    extra    a second number of the message; of a DRAM request: its sector
+    what@4   index of what the entry is about
+    child@4  heap: first child
+    kernel@4 kernel that it is charged to
+    kind@4   kind of message or event; of a DRAM request: its pseudo-channel
 """,
     whole_lines=True,
 )
@@ -74,10 +82,10 @@ SHELF = plain("""
     count      how many
 """)
 QUEUE = plain("""
-    head       first entry, −1 for none
-    tail       last entry
-    count      entries
-    spare      nothing: a record fills half a cache line
+    head@4  first entry, −1 for none
+    tail@4  last entry
+    count@4 entries
+    spare@4 nothing: a record fills a quarter of a cache line
 """)
 METER = plain("""
     inside     items inside now
@@ -94,19 +102,19 @@ COMPONENT = plain("""
 """)
 PACKET = plain(
     f"""
-    next       free list
-    operation  READ, WRITE, ATOMIC or REDUCE
-    sm         who asks
-    line       line of memory
-    sectors    mask of its sectors
-    full       of these, written whole
-    payload    bytes of data
-    kernel     kernel that it is charged to
-    token      the requester's name for it
-    lanes      lanes of an atomic
-    last_fs    time of the last mark
-    slice      slice that it goes to or comes from
-    near       slice of the requester's own partition
+    next        free list
+    line        line of memory
+    last_fs     time of the last mark
+    payload@4   bytes of data
+    kernel@4    kernel that it is charged to
+    token@4     the requester's name for it
+    sm@2        who asks
+    slice@2     slice that it goes to or comes from
+    near@2      slice of the requester's own partition
+    lanes@2     lanes of an atomic
+    operation@1 READ, WRITE, ATOMIC or REDUCE
+    sectors@1   mask of its sectors
+    full@1      of these, written whole
     phases:{PHASE_COUNT} its life so far
 """,
     whole_lines=True,

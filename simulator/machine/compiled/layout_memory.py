@@ -28,50 +28,45 @@ SLICE = plain("""
     use           counter of uses: the next LRU stamp
 """)
 L2_LINE = plain("""
-    valid    sectors that can be read
-    dirty    sectors that DRAM has older
-    owner    kernel that last dirtied the line
-    copied   at the home: sectors of which the other partition may hold a copy
+    valid@1  sectors that can be read
+    dirty@1  sectors that DRAM has older
+    copied@1 at the home: sectors of which the other partition may hold a copy
+    owner@4  kernel that last dirtied the line
 """)
 MISS = plain(
     """
     next       chain of its hash, free list
     line       line of memory
-    slot       where it will be kept, −1 when its set had no way to give
-    far        asked of the home slice across the link
     entered_fs when it was opened
-    pending    sectors on their way
-    stale      of these, written at their home meanwhile
-    requests   requests that wait or have waited
-    first      first waiter
-    last       last waiter
+    slot       where it will be kept, −1 when its set had no way to give
+    first@4    first waiter
+    last@4     last waiter
+    requests@4 requests that wait or have waited
+    far@1      asked of the home slice across the link
+    pending@1  sectors on their way
+    stale@1    of these, written at their home meanwhile
 """,
     whole_lines=True,
 )
-L2_WAITER = plain(
-    """
+L2_WAITER = plain("""
     next      following waiter, free list
-    reply     packet that will answer
-    sectors   sectors that it needs and that have not arrived
-    own       those which it fetches itself
     ready     cycle before which it can't leave
-    crosses   whether it goes to the slice in the other partition
-""",
-    whole_lines=True,
-)
+    reply@4   packet that will answer
+    sectors@1 sectors that it needs and that have not arrived
+    own@1     those which it fetches itself
+    crosses@1 whether it goes to the slice in the other partition
+""")
 FETCH = plain(
     """
-    next        free list
-    slice       slice inside its memory partition
-    line        line of memory
-    sector      0–3
-    kernel      kernel that it is charged to
-    arrive_fs   at the controller
-    first_fs    first DRAM command issued for it
-    column_fs   its column command
-    burst_fs    start of its data burst
-    done_fs     end of it
-    ready_fs    out of controller and PHY
+    next      free list
+    line      line of memory
+    arrive_fs at the controller
+    first_fs  first DRAM command issued for it
+    column_fs its column command
+    done_fs   end of its data burst
+    kernel@4  kernel that it is charged to
+    slice@2   slice inside its memory partition
+    sector@1  0–3
 """,
     whole_lines=True,
 )
@@ -116,32 +111,32 @@ PSEUDO = plain(f"""
 """)
 BANK = plain(
     """
-    group         its bank group
-    open_row      −1 when closed
     next_act      first legal clock of an activate
     next_pre      of a precharge
     next_refresh  of a refresh
     next_column:2 of a column command, by mode
-    reserved      chosen for refresh
-    waiting:2     queued requests by mode
-    head:2        oldest of them
-    tail:2        youngest of them
     column_key:2  its candidate for a column command, −1 for none
     row_key:2     its candidate for a row command
+    open_row@4    −1 when closed
+    head@4:2      oldest of them
+    tail@4:2      youngest of them
+    waiting@2:2   queued requests by mode
+    group@1       its bank group
+    reserved@1    chosen for refresh
 """,
     whole_lines=True,
 )
 DRAM_REQUEST = plain(
     """
-    next       following request of the bank and mode, free list
-    before     the one before
-    number     age
-    token      fetch, −1 for a write
-    row        its row
-    queued_ck  when it came
-    first_ck   first command issued for it, −1 before
-    opened     what it found: its row open, the bank closed, another row open
-    sector     sector in the pseudo-channel
+    next      following request of the bank and mode, free list
+    number    age
+    queued_ck when it came
+    first_ck  first command issued for it, −1 before
+    sector    sector in the pseudo-channel
+    before@4  the one before
+    token@4   fetch, −1 for a write
+    row@4     its row
+    opened@1  what it found: its row open, the bank closed, another row open
 """,
     whole_lines=True,
 )

@@ -61,38 +61,38 @@ SUB_CORE = plain(f"""
 """)
 WARP = plain(
     f"""
-    used         whether a warp is resident here
-    slot         slot on the SM
-    sub          sub-core, numbered over all SMs
-    age          launch order on the SM: the smaller, the older
-    kernel       its kernel
-    block        its block
-    index        place in the block
-    following    next instruction, numbered over all kernels; −1 once the program has ended
-    state        warp state
-    since        cycle from which it has not been accounted
-    fetch_ready  cycle at which the next instruction is in the buffer
-    fetch_line   line of the buffer
-    branch_ready cycle at which a taken branch is resolved
-    loads        loads, atomics and asynchronous copies that have not returned
-    unsent       stores that have not been handed over
-    unacknowledged packets whose acknowledgement is out
-    copies       open group of asynchronous copies, −1 for none
-    group_first  oldest committed group, −1 for none
-    group_last   youngest
-    groups       committed groups
-    exited       whether it has exited
-    listed       whether it is a candidate
-    parked       at a barrier, at a fence or exited
-    barrier      barrier at which it waits, −1 for none
-    has_short    whether a special function has ever written a register
-    step         place in the steps of the program
-    gone         lanes that have exited
-    launched     lanes that exist
-    mask         lanes of the next instruction, −1 before it is asked for
-    place        recorded: place in the variants
-    end          recorded: where they end
-    access       recorded: place in the accesses
+    since            cycle from which it has not been accounted
+    fetch_ready      cycle at which the next instruction is in the buffer
+    branch_ready     cycle at which a taken branch is resolved
+    mask             lanes of the next instruction, −1 before it is asked for
+    following@4      next instruction, numbered over all kernels; −1 once the program has ended
+    kernel@4         its kernel
+    age@4            launch order on the SM: the smaller, the older
+    sub@4            sub-core, numbered over all SMs
+    fetch_line@4     line of the buffer
+    step@4           place in the steps of the program
+    used@1           whether a warp is resident here
+    state@1          warp state
+    exited@1         whether it has exited
+    listed@1         whether it is a candidate
+    parked@1         at a barrier, at a fence or exited
+    barrier@1        barrier at which it waits, −1 for none
+    has_short@1      whether a special function has ever written a register
+    launched         lanes that exist
+    gone             lanes that have exited
+    place            recorded: place in the variants
+    end              recorded: where they end
+    access           recorded: place in the accesses
+    slot@2           slot on the SM
+    index@2          place in the block
+    block@4          its block
+    loads@4          loads, atomics and asynchronous copies that have not returned
+    unsent@4         stores that have not been handed over
+    unacknowledged@4 packets whose acknowledgement is out
+    copies@4         open group of asynchronous copies, −1 for none
+    group_first@4    oldest committed group, −1 for none
+    group_last@4     youngest
+    groups@4         committed groups
     values:{VARIABLES} values of the variables of expressions
     limits:{MAX_LOOP_DEPTH} turns of the loops that it is in
 """,
@@ -105,10 +105,10 @@ BLOCK = plain(f"""
     live        warps that have not ended their drain
     running     warps that have not exited
     next        free list
-    sub_core:{MOST_BLOCK_WARPS} sub-core of each warp
-    warp:{MOST_BLOCK_WARPS}     each warp
-    age:{MOST_BLOCK_WARPS}      its age
-    arrived:{MOST_BARRIERS}     warps that wait at each barrier
+    sub_core@1:{MOST_BLOCK_WARPS} sub-core of each warp
+    warp@4:{MOST_BLOCK_WARPS}     each warp
+    age@4:{MOST_BLOCK_WARPS}      its age
+    arrived@2:{MOST_BARRIERS}     warps that wait at each barrier
     carveout    carve-out of its SM in bytes
     start_fs    when its SM took it in
     end_fs      when it ended
@@ -116,27 +116,27 @@ BLOCK = plain(f"""
 """)
 REQUEST = plain(
     f"""
-    next        free list
-    warp        warp
-    age         its age
-    sm          its SM
-    kernel      its kernel
-    slot        slot of the warp
-    inst        instruction, numbered over all kernels
-    issue       cycle of issue
-    order       sequence on the SM
-    mask        active lanes
-    first_byte  address of lane 0, before its offset
-    pattern     pattern of the offsets, −1 when it is not a kept one
-    ready       first cycle at which the load/store unit may take it
-    picked      cycle at which it did
-    left        lines still to be looked up
-    passes      data-port cycles
-    parts       lines or packets on their way
-    hit_ready   cycle at which what L1 held is read
-    last_fs     arrival of the latest part so far
-    last_line   its line
-    group       group of asynchronous copies, −1 for none
+    next       free list
+    issue      cycle of issue
+    order      sequence on the SM
+    first_byte address of lane 0, before its offset
+    ready      first cycle at which the load/store unit may take it
+    picked     cycle at which it did
+    hit_ready  cycle at which what L1 held is read
+    last_fs    arrival of the latest part so far
+    last_line  its line
+    mask       active lanes
+    warp@4     warp
+    age@4      its age
+    kernel@4   its kernel
+    inst@4     instruction, numbered over all kernels
+    pattern@4  pattern of the offsets, −1 when it is not a kept one
+    group@4    group of asynchronous copies, −1 for none
+    sm@2       its SM
+    slot@2     slot of the warp
+    left@2     lines still to be looked up
+    passes@4   data-port cycles
+    parts@4    lines or packets on their way
     phases:{PHASE_COUNT} phases of the latest part
     offsets:{LANES} offsets of the lanes where no kept pattern has them
 """,
@@ -144,38 +144,38 @@ REQUEST = plain(
 )
 MSHR = plain(
     """
-    next       free list
-    line       line of memory
-    sectors    sectors that have not arrived
-    fills      whether what arrives is kept in L1
-    since_fs   when it was opened
-    first      first entry of the chain of waiters
-    last       last one
-    waiters    how many have come
-    same       following miss that fills the same line
+    next      free list
+    line      line of memory
+    since_fs  when it was opened
+    first@4   first entry of the chain of waiters
+    last@4    last one
+    waiters@4 how many have come
+    same@4    following miss that fills the same line
+    sectors@1 sectors that have not arrived
+    fills@1   whether what arrives is kept in L1
 """,
     whole_lines=True,
 )
 WAITER = plain(
     """
-    next       free list
-    request    request
-    line       line of memory
-    sectors    sectors that it waits for
-    own        its own miss, −1 if it only merged
-    looked_up  cycle of the tag look-up
-    references chains that it stands in
+    next         free list
+    line         line of memory
+    looked_up    cycle of the tag look-up
+    request@4    request
+    own@4        its own miss, −1 if it only merged
+    references@4 chains that it stands in
+    sectors@1    sectors that it waits for
 """,
     whole_lines=True,
 )
 L1_LINE = plain("""
-    line     line of memory, −1 when empty
-    valid    sectors that can be read
-    pending  sectors on their way
-    dirty    sectors that L2 has older
-    stamp    LRU stamp
-    kernel   kernel that it is charged to
-    bringing first miss that fills it, −1 for none
+    line       line of memory, −1 when empty
+    stamp      LRU stamp
+    kernel@4   kernel that it is charged to
+    bringing@4 first miss that fills it, −1 for none
+    valid@1    sectors that can be read
+    pending@1  sectors on their way
+    dirty@1    sectors that L2 has older
 """)
 BUFFER = plain("""
     lines    lines that an instruction cache holds
@@ -212,32 +212,35 @@ KERNEL = plain(f"""
     blocked_since  since when
     blocked_cycles:5 cycles so far by limiter
 """)
-INSTRUCTION = plain("""
-    fetch_line      line of its program
-    operation       class
-    kind            which way it goes after issue
-    pipeline        what it occupies
-    latency         cycles to its result
-    interval_tenths tenths of a cycle between issues
-    operand_cycles  cycles to read its operands
-    depends         first register that must be ready
-    depends_count   how many
-    dst             first destination register
-    dst_count       how many
-    consumes        first operand that comes from a tensor
-    consumes_count  how many
-    produces        whether it leaves a tensor's value without a load
-    bytes_per_lane  width
-    access_class    class of memory request
-    bypass          whether it goes past L1
-    count           barrier's id, or groups that may stay open
-    full_passes     data-port cycles that the width alone needs
-    mask            lanes
-    guard           first guard
-    guard_count     how many
-    address         expression of its address, −1 for none
-    accesses        recorded: address records
-""")
+INSTRUCTION = plain(
+    """
+    mask              lanes
+    fetch_line@4      line of its program
+    latency@4         cycles to its result
+    interval_tenths@4 tenths of a cycle between issues
+    depends@4         first register that must be ready
+    dst@4             first destination register
+    consumes@4        first operand that comes from a tensor
+    operation@1       class
+    kind@1            which way it goes after issue
+    pipeline@1        what it occupies
+    access_class@1    class of memory request
+    operand_cycles@2  cycles to read its operands
+    depends_count@2   how many
+    dst_count@2       how many
+    consumes_count@2  how many
+    produces@1        whether it leaves a tensor's value without a load
+    accesses@1         recorded: address records
+    bypass@1          whether it goes past L1
+    bytes_per_lane@2  width
+    count@2           barrier's id, or groups that may stay open
+    full_passes@2     data-port cycles that the width alone needs
+    guard_count@2     how many
+    guard@4           first guard
+    address@4         expression of its address, −1 for none
+""",
+    whole_lines=True,
+)
 MARK = plain("""
     kind      BEGIN, END, EXITED or STOP
     variable  loop counter

@@ -13,6 +13,7 @@ import numpy as np
 
 from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.jit import address_of
+from simulator.machine.compiled.layout import INTEGER_BYTES, LINE_BYTES
 from simulator.machine.compiled.layout_machine import MACHINE
 
 POOL_TABLES = (
@@ -26,9 +27,6 @@ POOL_TABLES = (
     ("dram_requests", layout_memory.DRAM_REQUEST),
 )
 """In the order of the pools' numbers."""
-INTEGER_BYTES = 8
-LINE_BYTES = 64
-"""A cache line of the computer that simulates."""
 
 
 PAGE_BYTES = 1 << 21
