@@ -5,7 +5,20 @@ the parser, and `run(args)`, which does the work and returns the exit code. A mo
 `run`, so that `stallscope --help` answers at once.
 """
 
-from experiments.cli import bench, diverge, gpu, occupancy, plan, plot, probe, profile, replay, run, sweep, trace
+from experiments.cli import (
+    bench,
+    diverge,
+    gpu,
+    occupancy,
+    plan,
+    plot,
+    probe,
+    profile,
+    replay,
+    run,
+    sweep,
+    trace,
+)
 
 COMMANDS = {
     "run": run,
