@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import Any
 
 from hwmodels import Gpu
 from hwmodels.coalescing import LINE_BYTES
@@ -14,6 +15,7 @@ from simulator.machine.compiled import cache, layout_sm, machine
 from simulator.machine.compiled.build_card import build_card
 from simulator.machine.compiled.build_trace import build_traces
 from simulator.machine.compiled.collect import collect
+from simulator.machine.compiled.freeze import freeze, thaw
 from simulator.machine.compiled.jit import CACHE, WITHOUT_COMPILER
 from simulator.machine.compiled.layout import WIDTH
 from simulator.machine.compiled.store import POOL_TABLES, Store
@@ -84,7 +86,11 @@ class Machine:
         started, started_cpu = time.perf_counter(), time.process_time()
         options = self.options
         limit_fs = None if options.max_cycles is None else options.max_cycles * self.gpu.sm_period_fs
+        if options.resume is not None:
+            thaw(self.store, options.resume.state, options.resume.tables)
         partial = self._advance(limit_fs, started)
+        if options.keeper is not None:
+            options.keeper.end(self, partial)
         kernels = self.store.tables["kernel_states"]
         if not partial and (kernels["done"] < kernels["blocks"]).any():
             raise ResultError(
@@ -116,6 +122,23 @@ class Machine:
                 options.progress(share, self.now_fs // self.gpu.sm_period_fs)
             if options.max_seconds is not None and time.perf_counter() - started > options.max_seconds:
                 return machine.next_fs(here) < NEVER
+            if options.keeper is not None and options.keeper.look_up(self):
+                return machine.next_fs(here) < NEVER
+
+    # --- checkpoints
+
+    engine = "compiled"
+
+    @property
+    def cycle(self) -> int:
+        """SM cycle of the last tick."""
+        return self.now_fs // self.gpu.sm_period_fs
+
+    def freeze(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The state, for a checkpoint."""
+        return freeze(self.store)
+
+    # --- room
 
     def _run(self, until_fs: int) -> None:
         """Run to a time, with more room whenever the machine asks for it."""
