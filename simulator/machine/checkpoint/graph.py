@@ -18,7 +18,7 @@ from hwmodels.errors import ResultError
 from simulator.machine import messages, state, state_crossbar, state_dram, state_l2
 from simulator.machine.order import Bell, Clockwork
 from simulator.machine.program import Decoded, Program
-from simulator.statistics.record import RequestRecord
+from simulator.statistics import record
 from simulator.trace.cursor import WarpCursor
 from simulator.trace.schema import KernelTrace
 
@@ -43,8 +43,7 @@ def _declared(*modules: Any) -> dict[str, type]:
 
 
 RECORDS: dict[str, type] = {
-    **_declared(state, state_l2, state_crossbar, state_dram, messages),
-    "record.RequestRecord": RequestRecord,
+    **_declared(state, state_l2, state_crossbar, state_dram, messages, record),
 }
 NAMES = {kind: name for name, kind in RECORDS.items()}
 
