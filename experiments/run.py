@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +31,12 @@ Report = Callable[[float, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop early: SM cycles of each replay, seconds of the whole command."""
+    """When to stop early: SM cycles of each replay, seconds of the whole command; and what is kept."""
 
     cycles: int | None = None
     seconds: float | None = None
+    keep_blocks: int = 0
+    """Of each kernel, place and time of this many blocks, for a timeline."""
 
 
 @dataclass(slots=True)
@@ -162,7 +164,7 @@ def replay_job(job: Job, progress: Report) -> Result | None:
     if left is not None and left <= 0:
         return None
     gpu = cards_of(job.config)[job.card]
-    return replay_variant(job.config, gpu, job.variant, Limits(limits.cycles, left), progress)
+    return replay_variant(job.config, gpu, job.variant, replace(limits, seconds=left), progress)
 
 
 def replay_variant(
@@ -183,6 +185,7 @@ def replay_variant(
         preload=[Preload(address, size) for address, size in variant.copied],
         max_cycles=limits.cycles,
         max_seconds=limits.seconds,
+        keep_blocks=limits.keep_blocks,
         progress=progress,
         variant=variant.name,
         sample=config["sample"],

@@ -15,12 +15,38 @@ from hwmodels.errors import InputError
 if TYPE_CHECKING:
     from experiments.config import Config
     from experiments.run import Outcome
+    from simulator.statistics.result import Result
+
+TIMELINE_BLOCKS = 400
+"""Blocks of each kernel that a timeline shows unless told otherwise: several waves of most cards."""
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
     """The options that end a replay early."""
     parser.add_argument("--max-cycles", type=_cycles, metavar="N", help="end each replay at this SM cycle")
     parser.add_argument("--max-seconds", type=_seconds, metavar="S", help="end the command after this long")
+
+
+def add_timeline(parser: argparse.ArgumentParser) -> None:
+    """The timeline, and how many blocks stand in it."""
+    parser.add_argument(
+        "--timeline", action="store_true", help="write timeline.json too, for Perfetto and trace tools"
+    )
+    parser.add_argument(
+        "--timeline-blocks",
+        type=_blocks,
+        metavar="N",
+        help=f"with --timeline: the first N blocks of each kernel (default: {TIMELINE_BLOCKS}; 0: none)",
+    )
+
+
+def timeline_blocks(args: argparse.Namespace) -> int:
+    """How many blocks of each kernel a replay has to keep."""
+    if not args.timeline:
+        if args.timeline_blocks is not None:
+            raise InputError("--timeline-blocks", "there is no timeline", "give --timeline too")
+        return 0
+    return TIMELINE_BLOCKS if args.timeline_blocks is None else int(args.timeline_blocks)
 
 
 def finish(args: argparse.Namespace, config: "Config", folder: Path | None) -> int:
@@ -37,7 +63,7 @@ def finish(args: argparse.Namespace, config: "Config", folder: Path | None) -> i
 
         outcome = run(
             config,
-            Limits(args.max_cycles, args.max_seconds),
+            Limits(args.max_cycles, args.max_seconds, timeline_blocks(args)),
             report,
             getattr(args, "workers", 1),
             ready=None if folder is None else lambda: prepare(folder),
@@ -47,12 +73,26 @@ def finish(args: argparse.Namespace, config: "Config", folder: Path | None) -> i
 
         outcome.write(folder)
         draw_all(outcome.results, folder)
+        _write_timeline(args, outcome.results, folder)
     if args.json:
         kernels = [row for result in outcome.results for row in result.kernels.to_dict("records")]
         print_json({**outcome.summary, "kernels": kernels})
     else:
         _print(outcome, folder)
     return 0
+
+
+def _write_timeline(args: argparse.Namespace, results: "Sequence[Result]", folder: Path) -> None:
+    """The timeline where one was asked for; one of an earlier run would lie beside these tables."""
+    from experiments.timeline.document import FILE_NAME, timeline
+
+    path = folder / FILE_NAME
+    if not args.timeline:
+        path.unlink(missing_ok=True)
+        return
+    made = timeline(results)
+    say(f"{path}: {made.size}")
+    made.write(path)
 
 
 def _print(outcome: "Outcome", folder: Path | None) -> None:
@@ -81,6 +121,10 @@ def _print_some(before: str, texts: Sequence[str]) -> None:
 
 def _cycles(text: str) -> int:
     return int(_positive(text, "--max-cycles", "a whole number of SM cycles", whole=True))
+
+
+def _blocks(text: str) -> int:
+    return 0 if text == "0" else int(_positive(text, "--timeline-blocks", "a whole number", whole=True))
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
