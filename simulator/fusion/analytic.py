@@ -1,8 +1,8 @@
 """The second rung of the cost ladder: a kernel's time from its program by arithmetic, without replaying it.
 
 The time is that of the busiest resource (issue slots, a pipeline, L1's data port, L2 and its links, DRAM,
-block dispatch), or of latency where too few warps cover it: one warp is walked with the card's latencies,
-and the grid takes as many such walks one after another as there are waves. Queues, conflicts between
+block dispatch) and of latency: one warp is walked with the card's latencies, and the grid takes as many such
+walks one after another as there are waves. Queues, conflicts between
 resources and hit rates are not modelled; the error against a replay is stated by tests and by `plan`.
 """
 
@@ -49,9 +49,9 @@ def estimate(
     turn = path + (gpu.launch.block_launch_ns + gpu.launch.block_done_ns) * gpu.clock_mhz / 1000
     bounds["latency"] = waves * turn
     busiest = max(value for name, value in bounds.items() if name != "latency")
-    # The first blocks fill the machine and the last ones drain it, at the pace of one block.
-    cycles = max(bounds["latency"], busiest + turn)
-    return Estimate(int(cycles), dram_bytes, bounds)
+    # Warps of a wave start together and so ask for the same unit at the same time: little of one wave's
+    # latency hides behind the other's work.
+    return Estimate(int(bounds["latency"] + busiest), dram_bytes, bounds)
 
 
 def throughput(trace: KernelTrace, found: Footprint, gpu: Gpu, used: int) -> dict[str, float]:
