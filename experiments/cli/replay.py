@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.cli.common import add_common, add_set
-from experiments.cli.replaying import add_limits, add_timeline, finish
+from experiments.cli.replaying import add_checkpoints, add_limits, add_timeline, finish
 from hwmodels.errors import InputError
 
 EPILOG = """\
@@ -33,6 +33,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--engine", default="reference", metavar="NAME", help="reference or compiled")
     parser.add_argument("--out", metavar="DIR", help="folder for tables and pictures")
     add_limits(parser)
+    add_checkpoints(parser)
     add_timeline(parser)
     add_set(parser)
     add_common(parser)

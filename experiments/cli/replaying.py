@@ -4,7 +4,7 @@ end.
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,19 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     """The options that end a replay early."""
     parser.add_argument("--max-cycles", type=_cycles, metavar="N", help="end each replay at this SM cycle")
     parser.add_argument("--max-seconds", type=_seconds, metavar="S", help="end the command after this long")
+
+
+def add_checkpoints(parser: argparse.ArgumentParser) -> None:
+    """Where the state is written, and where to go on from."""
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="FILE",
+        help="write the state there at Ctrl-C, SIGTERM, SIGUSR1 (and go on) and at a limit",
+    )
+    parser.add_argument(
+        "--resume", type=Path, metavar="FILE", help="go on from a checkpoint, to exactly the same result"
+    )
 
 
 def add_timeline(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +65,6 @@ def timeline_blocks(args: argparse.Namespace) -> int:
 def finish(args: argparse.Namespace, config: "Config", folder: Path | None) -> int:
     """Replay a config, write its folder where there is one, and print what came out."""
     from experiments.folder import prepare
-    from experiments.run import Limits, run
 
     if config["sweep"]:
         say("note: the config's sweep is left to `stallscope sweep`; this replays the point outside it")
@@ -61,13 +73,8 @@ def finish(args: argparse.Namespace, config: "Config", folder: Path | None) -> i
         def report(share: float, cycle: int) -> None:
             progress.update(f"SM cycle {cycle:,}", share)
 
-        outcome = run(
-            config,
-            Limits(args.max_cycles, args.max_seconds, timeline_blocks(args)),
-            report,
-            getattr(args, "workers", 1),
-            ready=None if folder is None else lambda: prepare(folder),
-        )
+        ready = None if folder is None else lambda: prepare(folder)
+        outcome = _replayed(args, config, report, ready)
     if folder is not None:
         from experiments.plots.pictures import draw_all
 
@@ -80,6 +87,40 @@ def finish(args: argparse.Namespace, config: "Config", folder: Path | None) -> i
     else:
         _print(outcome, folder)
     return 0
+
+
+def _replayed(
+    args: argparse.Namespace,
+    config: "Config",
+    report: Callable[[float, int], None],
+    ready: Callable[[], object] | None,
+) -> "Outcome":
+    """What came of the replays; with --checkpoint an interruption leaves a file to go on from."""
+    from contextlib import nullcontext
+
+    from experiments.checkpoints import listening, session
+    from experiments.run import Limits, run
+
+    limits = Limits(args.max_cycles, args.max_seconds, timeline_blocks(args))
+    workers = getattr(args, "workers", 1)
+    if not args.checkpoint and not args.resume:
+        return run(config, limits, report, workers, ready=ready)
+    if config["sample"] is not None:
+        option = "--checkpoint" if args.checkpoint else "--resume"
+        raise InputError(option, "a sampled replay keeps no checkpoint", f"leave out {option}, or sample")
+    with (
+        session(args.checkpoint, args.resume) as parts,
+        listening() if args.checkpoint else nullcontext() as heard,
+    ):
+        try:
+            outcome = run(config, limits, report, workers, ready=ready, session=parts, heard=heard)
+        except KeyboardInterrupt:
+            if args.checkpoint and args.checkpoint.exists():
+                say(f"checkpoint: {args.checkpoint}; go on with --resume {args.checkpoint}")
+            raise
+    if args.checkpoint:
+        say(f"checkpoint: {args.checkpoint}")
+    return outcome
 
 
 def _write_timeline(args: argparse.Namespace, results: "Sequence[Result]", folder: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.cli.common import add_common, add_set
-from experiments.cli.replaying import add_limits, add_timeline, add_workers, finish
+from experiments.cli.replaying import add_checkpoints, add_limits, add_timeline, add_workers, finish
 
 EPILOG = """\
 examples:
@@ -32,6 +32,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--engine", metavar="NAME", help="reference or compiled")
     parser.add_argument("--out", metavar="DIR", help="folder for the results (default: results/NAME)")
     add_limits(parser)
+    add_checkpoints(parser)
     add_timeline(parser)
     add_workers(parser)
     add_set(parser)

@@ -11,9 +11,10 @@ import pytest
 
 from hwmodels.errors import InputError
 from simulator.machine.checkpoint.file import MAGIC, check_fit, pack, read, unpack
-from simulator.machine.checkpoint.keeper import Keeper, Wish, header_of
+from simulator.machine.checkpoint.keeper import Keeper, header_of
 from simulator.machine.options import Options
 from simulator.machine.replay import ENGINES
+from simulator.machine.wish import Wish
 from tests.engines.readings import same_numbers
 from tests.engines.test_identities import random_options
 from tests.machines.random_card import seeded_card

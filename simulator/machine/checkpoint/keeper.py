@@ -6,7 +6,6 @@ write and stop. A replay that a limit cuts short writes one too.
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import io
 import json
@@ -21,18 +20,11 @@ from hwmodels import Gpu
 from simulator.machine.checkpoint.file import Checkpoint, write
 from simulator.machine.checkpoint.version import model_digest
 from simulator.machine.options import Options
+from simulator.machine.wish import Wish
 from simulator.trace.archive import write as write_traces
 from simulator.trace.schema import KernelTrace
 
 State = tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]
-
-
-class Wish(enum.IntEnum):
-    """What the person at the keyboard, or the system, wants of a running replay."""
-
-    GO_ON = 0
-    WRITE = 1
-    WRITE_AND_STOP = 2
 
 
 class Freezable(Protocol):
@@ -102,6 +94,7 @@ def header_of(engine: str, traces: Sequence[KernelTrace], gpu: Gpu, options: Opt
         "interval_cycles": options.interval_cycles,
         "preload": [(one.base_address, one.bytes) for one in options.preload],
         "keep_requests": options.keep_requests,
+        "keep_blocks": options.keep_blocks,
     }
     return {
         "engine": engine,
