@@ -16,6 +16,7 @@ from hwmodels.occupancy import Occupancy
 from hwmodels.operations import Operation, Pipeline, Space, is_load, space_of
 from simulator.fusion.footprint import SECTOR_BYTES, Footprint, footprint_of, least_dram_bytes, values_of
 from simulator.trace.schema import LANES, RZ, Instruction, KernelTrace, Loop
+from simulator.trace.tally import loops
 
 DRAM_SHARE = 0.88
 """What DRAM keeps up of its peak."""
@@ -40,9 +41,7 @@ def estimate(
     used = min(gpu.sm_count, trace.blocks)
     dram_bytes = dram_of(trace, found, gpu, resident)
     cold = dram_bytes > 0
-    walk = Walk(gpu, cold, values_of(trace, trace.blocks // 2))
-    assert trace.program is not None, "only generated kernels are planned"
-    path = walk.body(trace.program.body, 0)
+    path = longest_path(trace, gpu, cold)
     bounds = throughput(trace, found, gpu, used)
     bounds["dram"] = dram_bytes / (DRAM_SHARE * gpu.dram.bandwidth_gb_s) * gpu.clock_mhz / 1000
     waves = -(-trace.blocks // (fits.blocks_per_sm * gpu.sm_count))
@@ -52,6 +51,20 @@ def estimate(
     # Warps of a wave start together and so ask for the same unit at the same time: little of one wave's
     # latency hides behind the other's work.
     return Estimate(int(bounds["latency"] + busiest), dram_bytes, bounds)
+
+
+def longest_path(trace: KernelTrace, gpu: Gpu, cold: bool) -> float:
+    """Cycles of one warp alone: the longest of the first and last warps of some blocks, which in a horizontal
+    kernel do different things.
+    """
+    assert trace.program is not None, "only generated kernels are planned"
+    probes = {(trace.blocks // 2, 0)}
+    if trace.barriers > 1 or any(loop.trips.variables() for loop in loops(trace.program.body)):
+        last = trace.warps_per_block - 1
+        probes |= {(block, warp) for block in (0, trace.blocks - 1) for warp in (0, last)}
+    return max(
+        Walk(gpu, cold, values_of(trace, block, warp)).body(trace.program.body, 0) for block, warp in probes
+    )
 
 
 def throughput(trace: KernelTrace, found: Footprint, gpu: Gpu, used: int) -> dict[str, float]:

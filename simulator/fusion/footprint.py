@@ -51,8 +51,8 @@ def footprint_of(trace: KernelTrace) -> Footprint:
     return Footprint(tuple(counts), tuple(sectors), loaded, stored)
 
 
-def values_of(trace: KernelTrace, block: int) -> list[Any]:
-    """Variables of an expression for the first warp of a block, every loop at its first turn."""
+def values_of(trace: KernelTrace, block: int, warp: int = 0) -> list[Any]:
+    """Variables of an expression for a warp of a block, every loop at its first turn."""
     values: list[Any] = [0] * VARIABLES
     lanes = np.arange(LANES)
     x, y, z = trace.block_index(block)
@@ -61,8 +61,9 @@ def values_of(trace: KernelTrace, block: int) -> list[Any]:
         (Variable.BLOCK_X, x),
         (Variable.BLOCK_Y, y),
         (Variable.BLOCK_Z, z),
+        (Variable.WARP, warp),
         (Variable.LANE, lanes),
-        (Variable.THREAD, lanes),
+        (Variable.THREAD, LANES * warp + lanes),
     ):
         values[variable] = value
     return values

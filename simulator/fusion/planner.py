@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from hwmodels import Gpu
 from hwmodels.errors import InputError
 from simulator.fusion.groups import Group, Partition, planned_of
-from simulator.fusion.ladder import ANALYTIC, BYTES, RUNGS, SAMPLED, Means
+from simulator.fusion.ladder import ANALYTIC, BYTES, FULL, RUNGS, SAMPLED, Means
 from simulator.fusion.legality import VIEW, Legality, Refusal
 from simulator.fusion.price import Price, total_of
+from simulator.fusion.search_graph import Found
 from simulator.fusion.signature import signature, version
 from simulator.fusion.store import Store
 from simulator.workload.build import KernelMaker
@@ -26,7 +27,9 @@ from simulator.workload.target import Target
 
 @dataclass(slots=True)
 class Planner:
-    """The answers for one graph. `rung` is the one that `price` uses when it is not told."""
+    """The answers for one graph. `rung` is the one that `price` uses when it is not told, `dear_rung` the one
+    that the strategy `best` decides by.
+    """
 
     graph: Graph
     gpu: Gpu
@@ -35,12 +38,15 @@ class Planner:
     launch: str = "stream"
     l2_state: str = "cold"
     rung: str = ANALYTIC
+    dear_rung: str = SAMPLED
     means: Means = field(default_factory=Means)
     store: Store = field(default_factory=Store)
     legality: Legality = field(init=False)
     made: dict[Group, list[Planned]] = field(default_factory=dict)
     looked: dict[str, int] = field(default_factory=dict)
     """How many groups each rung has priced anew."""
+    found: Found | None = None
+    """What the last search says of itself."""
 
     def __post_init__(self) -> None:
         self.legality = Legality(self.graph)
@@ -138,4 +144,4 @@ class Planner:
     @property
     def simulates(self) -> bool:
         """Whether prices are asked of the simulator."""
-        return self.rung in {SAMPLED, "full"}
+        return self.rung in {SAMPLED, FULL}

@@ -15,6 +15,7 @@ from simulator.fusion.candidates import Choice, Part, parts_of
 from simulator.fusion.chains import plan_chain
 from simulator.fusion.groups import Group, Partition
 from simulator.fusion.legality import Legality
+from simulator.fusion.order import stores_of
 from simulator.fusion.problem import Candidate, Problem, bits, needs_of
 from simulator.fusion.search import NODES, Outcome, cheapest
 
@@ -61,22 +62,32 @@ def plan_graph(
     lower: Cost | None = None,
     parts: Sequence[Part] | None = None,
     most_nodes: int = NODES,
+    launches: Sequence[Group] = (),
 ) -> Found:
-    """The cheapest partition of a graph into the groups of its parts."""
+    """The cheapest partition of a graph into the groups of its parts, beside launches that are given."""
     waiting = list(parts_of(legality) if parts is None else parts)
+    given = [
+        Choice(group, legality.mask(dict.fromkeys(group.operators)), stores_of(legality, group))
+        for group in launches
+    ]
     done: list[Planned] = []
     while True:
         done += [plan_part(legality, part, cost, lower, most_nodes) for part in waiting]
-        order, stuck = launched(legality, [choice for one in done for choice in one.chosen])
+        order, stuck = launched(legality, given + [choice for one in done for choice in one.chosen])
         if not stuck:
             break
         tangled = [one for one in done if any(choice in stuck for choice in one.chosen)]
         done = [one for one in done if one not in tangled]
-        waiting = [joined([one.part for one in tangled])]
+        parts_again = [one.part for one in tangled]
+        if len(tangled) == 1 or any(choice in stuck for choice in given):
+            # A given launch is not taken apart, so what is tangled with it stays in single operators.
+            waiting = [alone(part) for part in parts_again]
+        else:
+            waiting = [joined(parts_again)]
     return Found(
         tuple(choice.group for choice in order),
-        sum(one.outcome.cost for one in done),
-        sum(one.outcome.bound for one in done),
+        sum(one.outcome.cost for one in done) + sum(cost(group) or 0 for group in launches),
+        sum(one.outcome.bound for one in done) + sum(cost(group) or 0 for group in launches),
         sum(one.outcome.nodes for one in done),
         sum(len(one.part.choices) for one in done),
         sum(one.priced for one in done),
@@ -176,6 +187,12 @@ def knot(left: Sequence[Choice], needs: dict[Choice, int]) -> set[Choice]:
         if before in path:
             return set(path[path.index(before) :])
         path.append(before)
+
+
+def alone(part: Part) -> Part:
+    """A part with single operators only."""
+    choices = tuple(choice for choice in part.choices if not choice.members & choice.members - 1)
+    return Part(part.operators, choices, part.copied, complete=False)
 
 
 def joined(parts: Sequence[Part]) -> Part:
