@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hwmodels.errors import unknown
 from simulator.fusion.candidates import Part, parts_of
 from simulator.fusion.groups import VERTICAL, Group, Partition, vertical
-from simulator.fusion.ladder import BYTES
+from simulator.fusion.ladder import ANALYTIC, BYTES
 from simulator.fusion.search_graph import Found, plan_graph
 from simulator.fusion.sideways import grown, merged
 from simulator.workload.graph import Graph
@@ -64,6 +64,16 @@ def best(graph: Graph, planner: Planner) -> Partition:
         planner.rung = before
 
 
+def fewest(_graph: Graph, planner: Planner) -> Partition:
+    """What the article's toy assumes: whatever may share a kernel does, whatever it costs."""
+
+    def cost(group: Group) -> int | None:
+        return None if planner.price(group, ANALYTIC).refusal is not None else 1
+
+    planner.found = plan_graph(planner.legality, cost)
+    return planner.found.partition
+
+
 STRATEGIES: dict[str, Strategy] = {
     "none": none,
     "vertical": by_chains,
@@ -71,6 +81,7 @@ STRATEGIES: dict[str, Strategy] = {
     "horizontal-then-vertical": levels_then_chains,
     "vertical-then-horizontal": chains_then_levels,
     "best": best,
+    "analytic-toy": fewest,
 }
 
 
@@ -89,7 +100,7 @@ def search(planner: Planner, parts: list[Part], taken: int = 0, launches: list[G
         return None if price.refusal is not None else price.total_fs
 
     def lower(group: Group) -> int | None:
-        price = planner.price(group, "analytic")
+        price = planner.price(group, ANALYTIC)
         if price.refusal is not None:
             return None
         return max(planner.price(group, BYTES).total_fs, price.total_fs * BELIEVED_PCT // 100)
