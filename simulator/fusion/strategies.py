@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hwmodels.errors import unknown
+from simulator.fusion.baselines import BASELINES
 from simulator.fusion.candidates import Part, parts_of
 from simulator.fusion.groups import VERTICAL, Group, Partition, vertical
 from simulator.fusion.ladder import ANALYTIC, BYTES
@@ -81,6 +82,7 @@ STRATEGIES: dict[str, Strategy] = {
     "horizontal-then-vertical": levels_then_chains,
     "vertical-then-horizontal": chains_then_levels,
     "best": best,
+    **BASELINES,
     "analytic-toy": fewest,
 }
 
