@@ -92,17 +92,13 @@ def _axis(key: str, values: Any, place: str) -> Axis:
                     f"one for each of {', '.join(keys)}",
                 )
         steps = tuple(tuple(value) for value in values)
-    seen: list[tuple[Any, ...]] = []
+    seen: set[str] = set()
     for step in steps:
-        if any(_same(step, one) for one in seen):
-            raise InputError(place, f"{written(list(step))} stands twice", "name each value once")
-        seen.append(step)
+        text = json.dumps(step, default=str)  # as it is written: `true` is not 1 here
+        if text in seen:
+            raise InputError(place, f"{text} stands twice", "name each value once")
+        seen.add(text)
     return Axis(keys, steps)
-
-
-def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Equal as they are written: `true` is not 1 here."""
-    return json.dumps(one, default=str) == json.dumps(other, default=str)
 
 
 def _check_key(key: str, place: str) -> None:
