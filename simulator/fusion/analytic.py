@@ -16,7 +16,7 @@ from hwmodels.occupancy import Occupancy
 from hwmodels.operations import Operation, Pipeline, Space, is_load, space_of
 from simulator.fusion.footprint import SECTOR_BYTES, Footprint, footprint_of, least_dram_bytes, values_of
 from simulator.trace.schema import LANES, RZ, Instruction, KernelTrace, Loop
-from simulator.trace.tally import loops
+from simulator.trace.tally import is_final_exit, loops
 
 DRAM_SHARE = 0.88
 """What DRAM keeps up of its peak."""
@@ -142,12 +142,16 @@ class Walk:
         self.values = values
         self.ready: dict[int, float] = {}
         self.asynchronous = 0.0
+        self.ended = False
 
     def body(self, items: Sequence[Instruction | Loop], now: float) -> float:
         """When all of these have issued; a loop's later turns all take as long as its third."""
         for item in items:
+            if self.ended:
+                break
             if isinstance(item, Instruction):
                 now = self.step(item, now)
+                self.ended = is_final_exit(item)
                 continue
             trips = int(max(0, item.trips.evaluate(self.values)))
             turns = [now]

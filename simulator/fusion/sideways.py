@@ -2,8 +2,8 @@
 planner's prices say that it saves time.
 
 Greedy: the cheapest groups first, since a launch gap weighs most beside them; each joins the launch with
-which it saves most, in the form (blocks or warps) that saves more. Levels are lengths of longest paths, so
-joined groups never wait for each other.
+which it saves most, as one region of siblings, by blocks or by warps. Levels are lengths of longest paths,
+so joined groups never wait for each other.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import groupby
 from simulator.fusion.groups import BLOCK_SPLIT, THREAD_SPLIT, VERTICAL, Group, Partition, horizontal
 from simulator.fusion.order import in_order, stores_of
 from simulator.fusion.planner import Planner
+from simulator.fusion.siblings import joined_siblings
 
 MOST_PARTS = 8
 MOST_TRIALS = 6
@@ -60,8 +61,8 @@ def merged_level(planner: Planner, groups: list[Group]) -> list[Group]:
     for group in sorted(fit, key=lambda one: (planner.price(one).total_fs, one.operators)):
         best, place, saved = group, -1, 0
         for at in range(len(launches))[-MOST_TRIALS:]:
-            for form in FORMS:
-                joined = join(form, launches[at], group)
+            ways = [join(form, launches[at], group) for form in FORMS]
+            for joined in (joined_siblings(planner, launches[at], group), *ways):
                 if joined is None:
                     continue
                 price = planner.price(joined)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from simulator.fusion.groups import Group, Partition
-from simulator.fusion.problem import is_convex
+from simulator.fusion.siblings import are_siblings
 
 if TYPE_CHECKING:
     from simulator.fusion.planner import Planner
@@ -59,23 +59,11 @@ class Clusters:
 def buildable(planner: Planner, names: Names) -> bool:
     """Whether one kernel of the card can compute these operators."""
     refusal = planner.refused(names)
-    if refusal is not None and not (refusal.rule == "apart" and siblings(planner, names)):
+    if refusal is not None and not (refusal.rule == "apart" and are_siblings(planner, names)):
         return False
     numbers = planner.legality.number
     group = Group(tuple(sorted(names, key=numbers.__getitem__)))
     return planner.price(group, "analytic").refusal is None
-
-
-def siblings(planner: Planner, names: Names) -> bool:
-    """Whether operators that do not all hang together are one element-wise region of one shape."""
-    legality = planner.legality
-    members = [operator for operator in planner.graph.operators if operator.name in names]
-    if not all(legality.is_elements(operator) for operator in members):
-        return False
-    shapes = {planner.graph.tensors[operator.outputs[0]].shape for operator in members}
-    if len(shapes) > 1 or legality.refused_region(members, legality.leaving(members)):
-        return False
-    return is_convex(legality.mask(names), legality.reach)
 
 
 def ordered(planner: Planner, clusters: Sequence[Names]) -> list[Names] | None:
