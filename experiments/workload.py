@@ -17,10 +17,10 @@ from experiments.keys import KEYS
 from hwmodels.errors import InputError
 
 if TYPE_CHECKING:
+    from experiments.planner import PartPlan
     from hwmodels import Gpu
     from simulator.trace.schema import KernelTrace
     from simulator.workload.graph import Graph
-    from simulator.workload.plan import Plan
 
 AS_GIVEN = "as-given"
 
@@ -38,19 +38,9 @@ class Variant:
 
 
 def variant_names(config: Config) -> tuple[str, ...]:
-    """The variants of a config: its fusion strategies, or the one that traces and named kernels are.
-
-    A strategy that this version does not have is an InputError.
-    """
+    """The variants of a config: its fusion strategies, or the one that traces and named kernels are."""
     if config.source in {"onnx", "operators"}:
-        from simulator.workload.groups import STRATEGIES
-
         strategies: tuple[str, ...] = config["fusion"]
-        for at, name in enumerate(strategies):
-            if name not in STRATEGIES:
-                place = f"{config.place}:fusion[{at}]"
-                valid = f"valid now: {', '.join(STRATEGIES)}"
-                raise InputError(place, f"{name!r} is not in this version", valid)
         return strategies
     return (AS_GIVEN,)
 
@@ -82,12 +72,15 @@ def _given(name: str, kernels: list[KernelTrace], gpu: Gpu) -> Variant:
 
 
 def _fused(config: Config, strategy: str, gpu: Gpu) -> Variant:
-    plans = plans_of(config, strategy, gpu)
-    notes = tuple(f"Only its bytes are moved: {reason}." for plan in plans for reason in plan.opaque)
-    return Variant(strategy, tuple(trace for plan in plans for trace in plan.traces), notes)
+    from experiments.planner import notes_of
+
+    plans = [planned.plan for planned in plans_of(config, strategy, gpu)]
+    notes = [f"Only its bytes are moved: {reason}." for plan in plans for reason in plan.opaque]
+    notes += [note for plan in plans for note in notes_of(plan)]
+    return Variant(strategy, tuple(trace for plan in plans for trace in plan.traces), tuple(notes))
 
 
-def plans_of(config: Config, strategy: str, gpu: Gpu) -> list[Plan]:
+def plans_of(config: Config, strategy: str, gpu: Gpu) -> list[PartPlan]:
     """The plan of each part of the config's graph under a strategy."""
     try:
         return _plans(config, strategy, gpu)
@@ -97,20 +90,24 @@ def plans_of(config: Config, strategy: str, gpu: Gpu) -> list[Plan]:
         raise InputError(_place_in_list(config, error.place), error.problem, error.remedy) from None
 
 
-def _plans(config: Config, strategy: str, gpu: Gpu) -> list[Plan]:
+def _plans(config: Config, strategy: str, gpu: Gpu) -> list[PartPlan]:
+    from experiments.planner import part_plan
     from simulator.workload.layout import Placement
-    from simulator.workload.plan import plan_for
-    from simulator.workload.target import Target
 
-    graph = _graph(config)
     # One placement for all parts: a tensor that two of them touch has one address, and no two share one.
-    placement, target = Placement(), Target.of(gpu)
+    placement = Placement()
+    return [part_plan(config, part, strategy, gpu, placement) for part in parts_of(config)]
+
+
+def parts_of(config: Config) -> list[Graph]:
+    """The parts of the config's graph, before anything is fused."""
+    graph = _graph(config)
     parts = [graph.subgraph(first, last) for first, last in config.parts]
     if config["workload.fold"] == "batch_norm":
         from simulator.workload.fold import fold_batch_norms
 
         parts = [fold_batch_norms(part)[0] for part in parts]
-    return [plan_for(part, strategy, target, config["registers.cap"], placement) for part in parts]
+    return parts
 
 
 def _graph(config: Config) -> Graph:

@@ -9,7 +9,7 @@ that is chosen in the end has its dear price, and the choice is exact if the che
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simulator.fusion.candidates import Choice, Part, parts_of
 from simulator.fusion.chains import plan_chain
@@ -19,6 +19,7 @@ from simulator.fusion.order import stores_of
 from simulator.fusion.problem import Candidate, Problem, bits, needs_of
 from simulator.fusion.search import NODES, Outcome, cheapest
 
+TIE = 1 << 20
 Cost = Callable[[Group], int | None]
 """The cost of a group; None where it can't be built."""
 
@@ -105,7 +106,7 @@ def plan_part(
     for choice in part.choices:
         found = cheap(choice.group)
         if found is not None:
-            prices[choice] = found
+            prices[choice] = ranked(choice, found)
     known = set(prices) if lower is None else set()
     while True:
         problem, choices = problem_of(legality, part, prices)
@@ -114,14 +115,23 @@ def plan_part(
         chosen = [choices[one] for one in outcome.chosen]
         unknown = [choice for choice in chosen if choice not in known]
         if not unknown:
-            return Planned(part, chosen, outcome, len(known), by_intervals is not None)
+            plain = replace(outcome, cost=outcome.cost // TIE, bound=outcome.bound // TIE)
+            return Planned(part, chosen, plain, len(known), by_intervals is not None)
         for choice in unknown:
             known.add(choice)
             dear = cost(choice.group)
             if dear is None:
                 del prices[choice]
             else:
-                prices[choice] = dear
+                prices[choice] = ranked(choice, dear)
+
+
+def ranked(choice: Choice, cost: int) -> int:
+    """A cost that makes equal ones differ: operators of the graph's order that stand between a group's own
+    count against it, since its values wait for them.
+    """
+    span = choice.members.bit_length() - ((choice.members & -choice.members).bit_length() - 1)
+    return cost * TIE + min(TIE - 1, span - choice.members.bit_count())
 
 
 def problem_of(
