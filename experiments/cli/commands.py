@@ -7,6 +7,7 @@ the parser, and `run(args)`, which does the work and returns the exit code. A mo
 
 from experiments.cli import (
     bench,
+    compare,
     diverge,
     gpu,
     occupancy,
@@ -26,6 +27,7 @@ COMMANDS = {
     "replay": replay,
     "plan": plan,
     "plot": plot,
+    "compare": compare,
     "occupancy": occupancy,
     "gpu": gpu,
     "trace": trace,

@@ -8,6 +8,7 @@ there.
 from __future__ import annotations
 
 import logging
+import queue
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -30,6 +31,7 @@ class ClusterCrew:
         self.address = address
         self._client = _connected(address)
         self._jobs: dict[Any, Job] = {}
+        self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
         try:
             self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError:
@@ -46,8 +48,6 @@ class ClusterCrew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # The client speaks at length about what it can't reach any more; we have said what matters.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
         if self._jobs and self._client.status == "running":
             self._client.cancel(list(self._jobs), force=True)
         self._client.close(timeout=5)
@@ -56,7 +56,10 @@ class ClusterCrew:
     def workers(self) -> dict[str, int]:
         """Threads of each worker by its address."""
         self._check()
-        threads: dict[str, int] = self._client.nthreads()
+        try:
+            threads: dict[str, int] = self._client.nthreads()
+        except OSError:
+            raise self._gone() from None
         return threads
 
     @property
@@ -67,21 +70,22 @@ class ClusterCrew:
     def give(self, job: Job) -> None:
         """Hand a job to the scheduler."""
         name = f"stallscope-{job.key}-{time.monotonic_ns()}"
-        self._jobs[self._client.submit(perform, job, key=name, pure=False)] = job
+        future = self._client.submit(perform, job, key=name, pure=False)
+        self._jobs[future] = job
+        future.add_done_callback(self._ended.put)
 
     def finished(self, timeout_s: float) -> list[Finished]:
         """What has ended; waits so long for the first."""
-        from distributed import TimeoutError as TookTooLong
-        from distributed import wait
-
         self._check()
         if not self._jobs:
             return []
+        ended: list[Any] = []
         try:
-            wait(list(self._jobs), timeout=timeout_s, return_when="FIRST_COMPLETED")
-        except TookTooLong:
-            return []
-        ended = [future for future in self._jobs if future.status != "pending"]
+            ended.append(self._ended.get(timeout=timeout_s))
+            while True:
+                ended.append(self._ended.get_nowait())
+        except queue.Empty:
+            pass
         return [self._take(future) for future in ended]
 
     def warm(self, say: Callable[[str], None]) -> None:
@@ -101,6 +105,9 @@ class ClusterCrew:
         from distributed.scheduler import KilledWorker
 
         job = self._jobs.pop(future)
+        if future.status == "cancelled":
+            # Nobody here cancels: the client does so with all futures when it gives the scheduler up.
+            raise self._gone()
         if future.status == "finished":
             finished: Finished = future.result()
             return finished
@@ -116,11 +123,21 @@ class ClusterCrew:
 
     def _check(self) -> None:
         if self._client.status in {"closed", "closing", "failed"} or not self._client.scheduler:
-            raise ResultError(
-                f"--cluster {self.address}",
-                "the scheduler is gone",
-                "start it again and repeat the command: what was finished is kept",
-            )
+            raise self._gone()
+
+    def _gone(self) -> ResultError:
+        return ResultError(
+            f"--cluster {self.address}",
+            "the scheduler is gone",
+            "start it again and repeat the command: what was finished is kept",
+        )
+
+
+def _quiet() -> None:
+    """Dask speaks at length about what it can't reach; what matters of it is our own error."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in {"asyncio", "distributed", "tornado"}:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _connected(address: str) -> Any:
@@ -131,7 +148,7 @@ def _connected(address: str) -> Any:
             "--cluster", "Dask is not installed", "pip install 'stallscope[cluster]', here and on the workers"
         ) from None
     place = f"--cluster {address}"
-    logging.getLogger("distributed").setLevel(logging.ERROR)
+    _quiet()
     try:
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="stallscope")
     except (OSError, ValueError, ImportError, RuntimeError) as error:
