@@ -13,8 +13,8 @@ examples:
   stallscope compare results/v100 results/a100 --json
 
 Results are matched by card and variant, kernels by name. The cycles that a kernel gained or lost are split by
-what its warps did: each warp state at the mean number of resident warps, and `residency` for the change of that
-number. The parts add up to the difference. DIR is a folder that `run` or `replay --out` wrote.
+what its warps did: each warp state at the mean number of resident warps, and `residency` for the change of
+that number. The parts add up to the difference. DIR is a folder that `run` or `replay --out` wrote.
 """
 MOST_REASONS = 8
 
