@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simulator.workload.layout import Placement
     from simulator.workload.plan import Plan
 
-NONE, TOY = "none", "analytic-toy"
+NONE, BEST, TOY = "none", "best", "analytic-toy"
 TOLERANCE = 0.02
 """Of the samples by which groups are priced, where a config asks for none."""
 
@@ -30,10 +30,16 @@ class PartPlan:
     plan: Plan
     planner: Planner | None = None
     partition: Partition = field(default=())
+    rung: str = ""
+    """The rung of the cost ladder that decided."""
 
 
-def part_plan(config: Config, part: Graph, strategy: str, gpu: Gpu, placement: Placement) -> PartPlan:
-    """The plan of one part of a graph."""
+def part_plan(
+    config: Config, part: Graph, strategy: str, gpu: Gpu, placement: Placement, rung: str | None = None
+) -> PartPlan:
+    """The plan of one part of a graph, by a rung of the cost ladder: left out, by arithmetic, and `best` by
+    samples.
+    """
     if strategy == NONE:
         from simulator.workload.plan import plan_for
         from simulator.workload.target import Target
@@ -42,8 +48,10 @@ def part_plan(config: Config, part: Graph, strategy: str, gpu: Gpu, placement: P
     from simulator.fusion.plans import plan_with
 
     planner = planner_for(config, part, gpu, placement)
+    if rung is not None:
+        planner.rung = planner.dear_rung = rung
     plan, partition = plan_with(planner, strategy)
-    return PartPlan(plan, planner, partition)
+    return PartPlan(plan, planner, partition, planner.dear_rung if strategy == BEST else planner.rung)
 
 
 def planner_for(config: Config, part: Graph, gpu: Gpu, placement: Placement | None = None) -> Planner:

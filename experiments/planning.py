@@ -7,7 +7,7 @@ alone. Cycles are null then.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from hwmodels.errors import InputError
@@ -26,15 +26,27 @@ if TYPE_CHECKING:
     from simulator.workload.residence import Residence
 
 
-def plan_document(config: Config, strategy: str, gpu: Gpu) -> tuple[dict[str, Any], list[KernelTrace]]:
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a plan should say beyond its groups: the rung that prices them, every window, what flips it."""
+
+    rung: str | None = None
+    windows: bool = False
+    sensitivity: bool = False
+
+
+def plan_document(
+    config: Config, strategy: str, gpu: Gpu, wishes: Wishes | None = None
+) -> tuple[dict[str, Any], list[KernelTrace]]:
     """The whole plan in plain values, and its kernels. Parts of the graph stand one after another."""
+    wishes = wishes or Wishes()
     from experiments.workload import plans_of
 
     if config.source not in {"onnx", "operators"}:
         raise InputError(
             f"{config.place}:workload", f"{config.source} have no operators to plan", "name a model"
         )
-    parts = plans_of(config, strategy, gpu)
+    parts = plans_of(config, strategy, gpu, wishes.rung)
     plans = [part.plan for part in parts]
     explained = [_edges(part, strategy, gpu) for part in parts]
     edges = [found for found, _ in explained]
@@ -59,6 +71,8 @@ def plan_document(config: Config, strategy: str, gpu: Gpu) -> tuple[dict[str, An
             if not one.fused
         ],
         "search": [_search(part) for part in parts],
+        "ladder": _ladder(parts),
+        **_wished(parts, strategy, wishes),
         "opaque": [reason for plan in plans for reason in plan.opaque],
         "dataflow": _dataflow(plans, edges),
     }
@@ -84,6 +98,53 @@ def _edges(part: PartPlan, strategy: str, gpu: Gpu) -> tuple[tuple[Residence, ..
     return residence(part.plan, room, sentence), kept
 
 
+def _ladder(parts: list[PartPlan]) -> list[dict[str, Any]]:
+    """What each rung up to the one that planned says of the chosen groups, and its error against the next."""
+    from simulator.fusion.ladder import ANALYTIC, BYTES, RUNG_NAMES, steps
+
+    planned = [part for part in parts if part.planner is not None]
+    if not planned:
+        return []
+    top = max((RUNG_NAMES.index(part.rung) for part in planned), default=0)
+    names = RUNG_NAMES[: max(top, RUNG_NAMES.index(ANALYTIC)) + 1]
+    if top < RUNG_NAMES.index("full") and "sampled" in names:
+        names = (BYTES, ANALYTIC, "sampled")
+    elif "full" in names:
+        names = (BYTES, ANALYTIC, "full")
+    prices = {
+        name: [
+            part.planner.price(group, name)
+            for part in planned
+            for group in part.partition
+            if part.planner is not None
+        ]
+        for name in names
+    }
+    return [asdict(step) for step in steps(prices)]
+
+
+def _wished(parts: list[PartPlan], strategy: str, wishes: Wishes) -> dict[str, Any]:
+    """Windows and sensitivity, where asked for and planned."""
+    found: dict[str, Any] = {}
+    planned = [part for part in parts if part.planner is not None]
+    if wishes.windows:
+        from simulator.fusion.windows import windows_of
+
+        found["windows"] = [
+            asdict(one) for part in planned if part.planner is not None for one in windows_of(part.planner)
+        ]
+    if wishes.sensitivity:
+        from simulator.fusion.sensitivity import sensitivity
+
+        found["sensitivity"] = [
+            asdict(one)
+            for part in planned
+            if part.planner is not None
+            for one in sensitivity(part.planner, part.partition, strategy)
+        ]
+    return found
+
+
 def _why_not(one: Residence, why: Why | None) -> dict[str, Any]:
     """One edge between kernels; rule, number and limit where the planner gave them."""
     edge = one.edge
@@ -105,8 +166,8 @@ def _search(part: PartPlan) -> dict[str, Any]:
         return {}
     found, planner = part.planner.found, part.planner
     return {
-        "rung": planner.rung,
-        "planned_us": planner.total(part.partition) / FS_PER_US,
+        "rung": part.rung,
+        "planned_us": planner.total(part.partition, part.rung) / FS_PER_US,
         "gap_pct": found.gap_ppm / 10_000,
         "nodes": found.nodes,
         "groups_legal": found.groups,

@@ -80,23 +80,23 @@ def _fused(config: Config, strategy: str, gpu: Gpu) -> Variant:
     return Variant(strategy, tuple(trace for plan in plans for trace in plan.traces), tuple(notes))
 
 
-def plans_of(config: Config, strategy: str, gpu: Gpu) -> list[PartPlan]:
-    """The plan of each part of the config's graph under a strategy."""
+def plans_of(config: Config, strategy: str, gpu: Gpu, rung: str | None = None) -> list[PartPlan]:
+    """The plan of each part of the config's graph under a strategy, priced by a rung of the cost ladder."""
     try:
-        return _plans(config, strategy, gpu)
+        return _plans(config, strategy, gpu, rung)
     except InputError as error:
         if config.source != "operators":
             raise
         raise InputError(_place_in_list(config, error.place), error.problem, error.remedy) from None
 
 
-def _plans(config: Config, strategy: str, gpu: Gpu) -> list[PartPlan]:
+def _plans(config: Config, strategy: str, gpu: Gpu, rung: str | None) -> list[PartPlan]:
     from experiments.planner import part_plan
     from simulator.workload.layout import Placement
 
     # One placement for all parts: a tensor that two of them touch has one address, and no two share one.
     placement = Placement()
-    return [part_plan(config, part, strategy, gpu, placement) for part in parts_of(config)]
+    return [part_plan(config, part, strategy, gpu, placement, rung) for part in parts_of(config)]
 
 
 def parts_of(config: Config) -> list[Graph]:

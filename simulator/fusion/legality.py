@@ -158,7 +158,7 @@ class Legality:
         """A contraction or window carries one chain of element-wise operators, and stores its end alone."""
         if len(heavy) > 1:
             pair = " and ".join(f"{one.name} ({one.kind})" for one in heavy[:2])
-            return Refusal("two contractions", f"{pair} need each other's whole results", len(heavy), 1)
+            return Refusal("two contractions", f"one kernel tiles one of {pair}", len(heavy), 1)
         first = members[0]
         if first is not heavy[0] or rows:
             other = (rows or members)[0]

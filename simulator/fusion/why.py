@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simulator.fusion.groups import VERTICAL, Group, Partition
+from simulator.fusion.groups import VERTICAL, Group, Partition, operators_of
 from simulator.fusion.order import in_order
 from simulator.fusion.planner import Planner
 from simulator.fusion.price import FS_PER_NS, Price
+from simulator.workload.apart import Separations
 from simulator.workload.dataflow import Edge
+from simulator.workload.groups import Group as WorkloadGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Reasons:
         self.partition = partition
         self.strategy = strategy
         self.homes: dict[str, list[Group]] = {}
+        kept = [WorkloadGroup(tuple(operators_of(planner.graph, group))) for group in partition]
+        self.words = Separations(planner.graph, strategy, kept, frozenset())
         for group in partition:
             for name in dict.fromkeys(group.operators):
                 self.homes.setdefault(name, []).append(group)
@@ -43,7 +47,8 @@ class Reasons:
         legality = self.planner.legality
         pair = legality.refusal((edge.producer, edge.consumer))
         if pair is not None and pair.rule not in {"several readers", "shape"}:
-            return Why(pair.rule, pair.sentence, pair.number, pair.limit)
+            words = self.needs(edge) if pair.rule in {"two contractions", "chain", "row"} else ""
+            return Why(pair.rule, words or pair.sentence, pair.number, pair.limit)
         writer, reader = self.homes[edge.producer][-1], self.homes[edge.consumer][0]
         if writer.form != VERTICAL or reader.form != VERTICAL:
             return Why(
@@ -60,6 +65,11 @@ class Reasons:
                 "cycle", f"{edge.producer} and {edge.consumer} in one kernel would wait for themselves"
             )
         return self.priced(together, writer, reader)
+
+    def needs(self, edge: Edge) -> str:
+        """What the reader would need of other threads or blocks, if that is what keeps it apart."""
+        operators = self.planner.legality.operators
+        return self.words.reach(operators[edge.producer], operators[edge.consumer], edge.tensor)
 
     def priced(self, together: Group, writer: Group, reader: Group) -> Why:
         """A legal kernel that was not chosen, by its price."""
