@@ -1,6 +1,6 @@
 """The planner of a config's part: from keys (cap, launch, L2 at the start, sample) to a strategy's plan.
 
-Strategy `none` asks nobody; all others are planned by the prices of `simulator.fusion`, which are kept in the
+Strategy `none` asks nobody unless a rung is named; all others are planned by the prices of `simulator.fusion`, which are kept in the
 user's cache folder.
 """
 
@@ -40,7 +40,7 @@ def part_plan(
     """The plan of one part of a graph, by a rung of the cost ladder: left out, by arithmetic, and `best` by
     samples.
     """
-    if strategy == NONE:
+    if strategy == NONE and rung is None:
         from simulator.workload.plan import plan_for
         from simulator.workload.target import Target
 

@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a plan should say beyond its groups: the rung that prices them, every window, what flips it."""
+    """What a plan should say beyond its groups: the rung that prices them, a dearer one that prices the chosen
+    ones again, every window, what flips it.
+    """
 
     rung: str | None = None
+    check: str | None = None
     windows: bool = False
     sensitivity: bool = False
 
@@ -46,7 +49,7 @@ def plan_document(
         raise InputError(
             f"{config.place}:workload", f"{config.source} have no operators to plan", "name a model"
         )
-    parts = plans_of(config, strategy, gpu, wishes.rung)
+    parts = plans_of(config, strategy, gpu, wishes.rung or ("analytic" if wishes.check else None))
     plans = [part.plan for part in parts]
     explained = [_edges(part, strategy, gpu) for part in parts]
     edges = [found for found, _ in explained]
@@ -71,12 +74,26 @@ def plan_document(
             if not one.fused
         ],
         "search": [_search(part) for part in parts],
-        "ladder": _ladder(parts),
+        "ladder": _ladder(parts, wishes.check),
         **_wished(parts, strategy, wishes),
         "opaque": [reason for plan in plans for reason in plan.opaque],
         "dataflow": _dataflow(plans, edges),
     }
+    if wishes.check:
+        _with_prices(document, parts, wishes.check)
     return document, [trace for plan in plans for trace in plan.traces]
+
+
+def _with_prices(document: dict[str, Any], parts: list[PartPlan], rung: str) -> None:
+    """Cycles of each group by a rung, each group by itself."""
+    prices = [
+        part.planner.price(group, rung)
+        for part in parts
+        for group in part.partition
+        if part.planner is not None
+    ]
+    for group, price in zip(document["groups"], prices, strict=True):
+        group["cycles"] = price.cycles if price.kernels else None
 
 
 def _edges(part: PartPlan, strategy: str, gpu: Gpu) -> tuple[tuple[Residence, ...], dict[Edge, Why]]:
@@ -98,19 +115,15 @@ def _edges(part: PartPlan, strategy: str, gpu: Gpu) -> tuple[tuple[Residence, ..
     return residence(part.plan, room, sentence), kept
 
 
-def _ladder(parts: list[PartPlan]) -> list[dict[str, Any]]:
+def _ladder(parts: list[PartPlan], check: str | None) -> list[dict[str, Any]]:
     """What each rung up to the one that planned says of the chosen groups, and its error against the next."""
     from simulator.fusion.ladder import ANALYTIC, BYTES, RUNG_NAMES, steps
 
     planned = [part for part in parts if part.planner is not None]
     if not planned:
         return []
-    top = max((RUNG_NAMES.index(part.rung) for part in planned), default=0)
-    names = RUNG_NAMES[: max(top, RUNG_NAMES.index(ANALYTIC)) + 1]
-    if top < RUNG_NAMES.index("full") and "sampled" in names:
-        names = (BYTES, ANALYTIC, "sampled")
-    elif "full" in names:
-        names = (BYTES, ANALYTIC, "full")
+    asked = {part.rung for part in planned} | {check}
+    names = [name for name in RUNG_NAMES if name in {BYTES, ANALYTIC} | asked]
     prices = {
         name: [
             part.planner.price(group, name)

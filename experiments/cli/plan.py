@@ -48,6 +48,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--cost", metavar="RUNG", help="what groups are priced by: bytes, analytic, sampled or full"
     )
+    parser.add_argument(
+        "--check", metavar="RUNG", help="price the chosen groups again by a dearer rung: sampled or full"
+    )
     parser.add_argument("--windows", action="store_true", help="list every legal group with its numbers")
     parser.add_argument(
         "--sensitivity",
@@ -77,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
     if others:
         say(f"note: the plan is for {gpu.name}; choose another card with --gpu")
     folder = None if args.out is None else _folder(Path(args.out))
-    wishes = Wishes(_rung(args.cost), args.windows or folder is not None, args.sensitivity)
+    rungs = _rung("--cost", args.cost), _rung("--check", args.check)
+    wishes = Wishes(*rungs, args.windows or folder is not None, args.sensitivity)
     document, traces = plan_document(config, strategy, gpu, wishes)
     if args.simulate:
         with_cycles(document, _cycles(args, config, gpu, traces))
@@ -130,13 +134,13 @@ def _strategy(name: str) -> str:
     raise unknown("--strategy", "strategy", name, STRATEGIES)
 
 
-def _rung(name: str | None) -> str | None:
+def _rung(option: str, name: str | None) -> str | None:
     """A rung of the cost ladder by name."""
     from hwmodels.errors import unknown
     from simulator.fusion.ladder import RUNG_NAMES
 
     if name is not None and name not in RUNG_NAMES:
-        raise unknown("--cost", "rung", name, RUNG_NAMES)
+        raise unknown(option, "rung", name, RUNG_NAMES)
     return name
 
 

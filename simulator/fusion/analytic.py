@@ -128,6 +128,7 @@ class Walk:
         front = sm.operand_latency_cycles + sm.mio_latency_cycles
         ratio = gpu.clock_mhz / l2.clock_mhz
         self.shared = front + gpu.shared_memory.access_latency_cycles + sm.writeback_latency_cycles
+        self.near = front + l1.tag_latency_cycles + sm.writeback_latency_cycles
         outside = link.request_latency_cycles + link.reply_latency_cycles + link.spread_cycles
         self.memory = (
             front
@@ -170,7 +171,10 @@ class Walk:
         timing = self.gpu.operations.get(item.operation)
         space = space_of(item.operation)
         latency = float(item.latency if timing is None else timing.latency_cycles)
-        if space in {Space.GLOBAL, Space.LOCAL} and is_load(item.operation):
+        if space is Space.LOCAL:
+            # What is spilled is mostly still in L1.
+            latency = self.near
+        elif space is Space.GLOBAL and is_load(item.operation):
             latency = self.memory
         elif space is Space.SHARED:
             latency = self.shared

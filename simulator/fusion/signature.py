@@ -50,7 +50,7 @@ def signature(
     """The digest of a group; `facts` are card, rung and whatever else the price depends on."""
     numbers: dict[str, int] = {}
     document = [group_facts(graph, one, maker, resident, numbers) for one in group.leaves()]
-    text = json.dumps([group.form, document, [str(fact) for fact in facts]], sort_keys=True)
+    text = json.dumps([group.form, graph.rounding, document, [str(fact) for fact in facts]], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
