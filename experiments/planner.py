@@ -1,7 +1,7 @@
 """The planner of a config's part: from keys (cap, launch, L2 at the start, sample) to a strategy's plan.
 
-Strategy `none` asks nobody unless a rung is named; all others are planned by the prices of `simulator.fusion`, which are kept in the
-user's cache folder.
+Strategy `none` asks nobody unless a rung is named; all others are planned by the prices of
+`simulator.fusion`, which are kept in the user's cache folder.
 """
 
 from __future__ import annotations

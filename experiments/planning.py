@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a plan should say beyond its groups: the rung that prices them, a dearer one that prices the chosen
-    ones again, every window, what flips it.
+    """What a plan should say beyond its groups: the rung that prices them, a dearer one that prices the
+    chosen ones again, every window, what flips it.
     """
 
     rung: str | None = None
@@ -117,7 +117,8 @@ def _edges(part: PartPlan, strategy: str, gpu: Gpu) -> tuple[tuple[Residence, ..
 
 def _ladder(parts: list[PartPlan], check: str | None) -> list[dict[str, Any]]:
     """What each rung up to the one that planned says of the chosen groups, and its error against the next."""
-    from simulator.fusion.ladder import ANALYTIC, BYTES, RUNG_NAMES, steps
+    from simulator.fusion.ladder import ANALYTIC, BYTES, RUNG_NAMES
+    from simulator.fusion.steps import steps
 
     planned = [part for part in parts if part.planner is not None]
     if not planned:

@@ -151,10 +151,11 @@ def _ladder(document: dict[str, Any]) -> list[str]:
         errors = ("-", "-")
         if step["error_pct"] is not None:
             errors = (f"{step['error_pct']:+.0f} %", f"{step['worst_pct']:+.0f} %")
-        rows.append((step["rung"], f"{step['kernel_ns'] / 1000:,.1f}", *errors))
+        times = [f"{step[key] / 1000:,.1f}" for key in ("kernel_ns", "total_ns")]
+        rows.append((step["rung"], *times, *errors))
     return rows and [
         "Cost ladder over the chosen groups",
-        *_aligned(["rung", "µs in kernels", "against the next", "worst group"], rows),
+        *_aligned(["rung", "µs in kernels", "with launches", "against the next", "worst group"], rows),
     ]
 
 

@@ -9,14 +9,14 @@ plan is replayed in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isnan
 
 from hwmodels import Gpu
 from simulator.fusion.analytic import estimate
 from simulator.fusion.footprint import byte_bound_fs, footprint_of, least_dram_bytes
-from simulator.fusion.price import FS_PER_NS, KernelCost, Price
+from simulator.fusion.price import KernelCost
 from simulator.machine.launchable import occupancy_of
 from simulator.machine.options import Preload
 from simulator.machine.replay import replay
@@ -76,34 +76,6 @@ def by_replay(
 
 
 RUNGS: dict[str, Rung] = {BYTES: by_bytes, ANALYTIC: by_arithmetic, SAMPLED: by_sample, FULL: by_replay}
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One rung over all groups of a partition: the sum of kernel times, and how far it is below (negative)
-    or above the next dearer rung, in all and for the worst group.
-    """
-
-    rung: str
-    kernel_ns: int
-    error_pct: float | None
-    worst_pct: float | None
-
-
-def steps(prices: Mapping[str, Sequence[Price]]) -> list[Step]:
-    """The ladder's account of itself; `prices` of the same groups by rung, cheap to dear."""
-    found = []
-    names = list(prices)
-    for at, name in enumerate(names):
-        mine = [price.kernel_fs for price in prices[name]]
-        total = worst = None
-        if at + 1 < len(names):
-            theirs = [price.kernel_fs for price in prices[names[at + 1]]]
-            total = 100 * (sum(mine) - sum(theirs)) / max(1, sum(theirs))
-            each = [100 * (a - b) / b for a, b in zip(mine, theirs, strict=True) if b]
-            worst = max(each, key=abs, default=0.0)
-        found.append(Step(name, sum(mine) // FS_PER_NS, total, worst))
-    return found
 
 
 def cost_of(trace: KernelTrace, gpu: Gpu, time_fs: int, cycles: int, dram_bytes: int) -> KernelCost:
