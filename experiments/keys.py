@@ -162,6 +162,11 @@ KEYS: dict[str, Key] = {
     "workload.fold": Key(
         "none", choice("none", "batch_norm"), "what is folded into the filters before it ahead of time"
     ),
+    "workload.rounding": Key(
+        "kernel",
+        choice("kernel", "operator"),
+        "where half precision is rounded: where kernels store, or behind each operator",
+    ),
     "workload.l2_state": Key("cold", choice("cold", "warm"), "L2 before a variant's first kernel"),
     "fusion": Key(("none",), several(choice(*STRATEGIES), "[none, vertical]"), "fusion strategies"),
     "registers.cap": Key(None, optional(whole(16, 255, "registers")), "launch bounds; null: as allocated"),

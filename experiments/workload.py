@@ -9,7 +9,7 @@ kept with the results.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.config import Config
@@ -101,7 +101,7 @@ def _plans(config: Config, strategy: str, gpu: Gpu, rung: str | None) -> list[Pa
 
 def parts_of(config: Config) -> list[Graph]:
     """The parts of the config's graph, before anything is fused."""
-    graph = _graph(config)
+    graph = replace(_graph(config), rounding=config["workload.rounding"])
     parts = [graph.subgraph(first, last) for first, last in config.parts]
     if config["workload.fold"] == "batch_norm":
         from simulator.workload.fold import fold_batch_norms
