@@ -15,7 +15,8 @@ CARD = Gpu.from_card("v100-sxm2-16gb").scaled("1/16")
 BASE = {"workload.kernels": [{"name": "copy", "megabytes": 1}]}
 OTHER = {
     "set": {"gpu.sm_count": 40}, "workload.kernels": [{"name": "copy", "megabytes": 2}], "workload.batch": 3,
-    "workload.dtype": "float32", "workload.fold": "batch_norm", "workload.l2_state": "warm",
+    "workload.dtype": "float32", "workload.fold": "batch_norm", "workload.rounding": "operator",
+    "workload.l2_state": "warm",
     "registers.cap": 40, "launch": "graph", "intervals.cycles": 5, "engine": "compiled", "sample": 0.02,
 }  # fmt: skip
 OUTSIDE = {
