@@ -1,8 +1,9 @@
 """Ours beside theirs for a PyTorch profiler trace: each different launch of a memory-bound kernel that is
 known is replayed once and its duration set beside the median of what was measured.
 
-Before the kernel, L2 holds the end of its first input as far as it fits, which is what the kernel that has
-just written it leaves. Large grids are replayed on a slice of the card with that part of the grid, which the
+A kernel finds L2 as the kernel before it in its stream leaves it, where that one is known too and has
+written the same number of elements (a bias-add before its ReLU): both are then replayed, one after the other.
+Otherwise L2 is cold. Large grids are replayed on a slice of the card with that part of the grid, which the
 row says. Clocks are the card's; a run that was throttled was slower than ours.
 """
 
@@ -19,7 +20,7 @@ from experiments.profiles.programs import operands_of, trace_of
 from experiments.profiles.tables import occupancy_figures
 from experiments.profiles.works import Refused, Work, work_of
 from hwmodels.errors import InputError
-from simulator.machine.options import Preload
+from simulator.trace.builder import GlobalMemory
 
 if TYPE_CHECKING:
     from hwmodels import Gpu
@@ -84,6 +85,7 @@ def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str) -> dict[st
         "error_pct": None,
         "bound": None,
         "slice": None,
+        "after": None,
         "size_from": None,
         "why_not": None,
         "profiler_occupancy_pct": kernel.occupancy_pct,
@@ -94,7 +96,7 @@ def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str) -> dict[st
     if isinstance(work, Refused):
         return {**row, "why_not": work.reason}
     try:
-        figures = simulated(kernel, work, gpu, engine)
+        figures = simulated(kernel, work, gpu, engine, writer_before(profile, kernel, work))
     except InputError as error:
         return {**row, "why_not": error.problem}
     row |= figures
@@ -104,21 +106,43 @@ def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str) -> dict[st
     return row
 
 
-def simulated(kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str) -> dict[str, Any]:
+def writer_before(profile: Profile, kernel: ProfiledKernel, work: Work) -> tuple[ProfiledKernel, Work] | None:
+    """The kernel before this one in its stream, where it is known and made what this one reads first."""
+    place = profile.kernels.index(kernel)
+    for before in reversed(profile.kernels[:place]):
+        if (before.device, before.stream) == (kernel.device, kernel.stream):
+            made = work_of(before)
+            if isinstance(made, Refused) or made.elements != work.elements or len(work.item_bytes) < 2:
+                return None
+            return (before, made) if made.item_bytes[0] == work.item_bytes[1] else None
+    return None
+
+
+def simulated(
+    kernel: ProfiledKernel,
+    work: Work,
+    gpu: Gpu,
+    engine: str,
+    before: tuple[ProfiledKernel, Work] | None = None,
+) -> dict[str, Any]:
     """Duration and bound of one launch on a card."""
     from simulator import replay
 
-    part, card = sliced(kernel, gpu)
-    own = work if part is kernel else _cut(work, part)
-    places = operands_of(own)
-    result = replay(
-        [trace_of(part, own, places)],
-        card,
-        engine,
-        preload=left_in_l2(places.inputs[:1], card.l2.size_kib * 1024),
-    )
-    row = result.kernels.iloc[0]
+    part, card, share = sliced(kernel, gpu)
+    memory = GlobalMemory()
+    traces, given = [], None
+    if before is not None:
+        first = _part_of(before[0], share)
+        made = _cut(before[1], first, share)
+        places = operands_of(made, memory)
+        traces.append(trace_of(first, made, places))
+        given = places.result
+    own = _cut(work, part, share)
+    traces.append(trace_of(part, own, operands_of(own, memory, given)))
+    result = replay(traces, card, engine)
+    row = result.kernels.iloc[-1]
     return {
+        "after": short_name(before[0].name) if before else None,
         "simulated_us": float(row["cycles"]) * card.sm_period_fs / 1e9,
         "bound": row["bound"],
         "slice": card.scale,
@@ -130,9 +154,7 @@ def replayed_row(kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str) -> d
     """The row of kernels.csv of one launch on the whole card."""
     from simulator import replay
 
-    places = operands_of(work)
-    preload = left_in_l2(places.inputs[:1], gpu.l2.size_kib * 1024)
-    result = replay([trace_of(kernel, work, places)], gpu, engine, preload=preload)
+    result = replay([trace_of(kernel, work, operands_of(work))], gpu, engine)
     return {str(key): value for key, value in result.kernels.iloc[0].to_dict().items()}
 
 
@@ -153,37 +175,30 @@ def totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def left_in_l2(tensors: Sequence[Any], size: int) -> list[Preload]:
-    """The end of each tensor, as much as L2 holds."""
-    preload = []
-    for tensor in tensors:
-        kept = min(size, tensor.bytes)
-        start = (tensor.bytes - kept) // 512 * 512
-        preload.append(Preload(tensor.base_address + start, tensor.bytes - start))
-        size -= kept
-        if size <= 0:
-            break
-    return preload
-
-
-def sliced(kernel: ProfiledKernel, gpu: Gpu) -> tuple[ProfiledKernel, Gpu]:
-    """The part of a large one-dimensional grid that falls on a slice of the card; all of a small one."""
+def sliced(kernel: ProfiledKernel, gpu: Gpu) -> tuple[ProfiledKernel, Gpu, int]:
+    """The part of a large one-dimensional grid that falls on a slice of the card, with the slice and its
+    denominator; all of a small grid, on the whole card.
+    """
     if kernel.blocks > SLICED_BLOCKS and kernel.grid[0] == kernel.blocks:
         for denominator in range(kernel.blocks // SLICED_BLOCKS + 1, 1, -1):
             try:
                 card = gpu.scaled(f"1/{denominator}")
             except InputError:
                 continue
-            return replace(kernel, grid=(kernel.blocks // denominator, 1, 1)), card
-    return kernel, gpu
+            return _part_of(kernel, denominator), card, denominator
+    return kernel, gpu, 1
 
 
-def _cut(work: Work, part: ProfiledKernel) -> Work:
+def _part_of(kernel: ProfiledKernel, share: int) -> ProfiledKernel:
+    return kernel if share == 1 else replace(kernel, grid=(max(1, kernel.blocks // share), 1, 1))
+
+
+def _cut(work: Work, part: ProfiledKernel, share: int) -> Work:
     """The work of a part of the grid: whole blocks of a run over the elements."""
+    if share == 1:
+        return work
     elements = part.blocks * part.threads * work.per_thread
-    if not work.shapes:
-        return replace(work, elements=elements)
     if len(set(work.shapes)) > 1:
-        # An operand that broadcasts keeps its shape; the result loses images of the outermost dimension.
+        # An operand that broadcasts keeps its shape: a part of the grid reads the same values of it.
         return replace(work, elements=elements)
     return replace(work, elements=elements, shapes=tuple((elements,) for _ in work.shapes))

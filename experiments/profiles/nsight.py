@@ -59,6 +59,9 @@ UNITS = {
     "cycle/usecond": ("hz", 1e6),
     "cycle/second": ("hz", 1.0),
 }
+EXTENT = re.compile(
+    r"\(?\s*(\d[\d,]{0,14}?)(?:,\s+|\s*x\s*)(\d[\d,]{0,8}?)(?:,\s+|\s*x\s*)(\d[\d,]{0,8}?)\s*\)?"
+)
 NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
 
 
@@ -165,10 +168,13 @@ class _Reader:
         if self.rows > self.limits.rows:
             raise InputError(place, f"more than {self.limits.rows} rows", "profile fewer kernels")
         raw = "Metric Name" not in self.header
-        if raw and self.units is None and not row[self.header.index("ID")].strip():
+        if raw and self.units is None and not row[0].strip() and any(row):
+            if len(row) != len(self.header):
+                raise InputError(place, f"{len(row)} units below a header of {len(self.header)}", REMEDY)
             self.units = [cell.strip() for cell in row]
             return
-        if not row[0].strip().isdigit():
+        number = self.header.index("ID")
+        if number >= len(row) or not row[number].strip().isdigit():
             return  # what the program printed after the table, or a note of the profiler
         # The profiler leaves out cells at a row's end that would be empty.
         needed = 1 + self.header.index("Kernel Name" if raw else "Metric Value")
@@ -238,10 +244,10 @@ def base_unit(unit: str) -> tuple[str, float]:
 
 
 def _extent(place: str, text: str, most: Extent) -> Extent:
-    numbers = re.findall(r"\d{1,12}", text.replace(",", " , "))
-    if len(numbers) != 3:
-        raise InputError(place, f"{text[:40]!r} is no extent", "(256, 1, 1)")
-    x, y, z = (int(one) for one in numbers)
+    match = EXTENT.fullmatch(text.strip())
+    if match is None:
+        raise InputError(place, f"{text[:40]!r} is no extent", "such as (256, 1, 1)")
+    x, y, z = (int(one.replace(",", "")) for one in match.groups())
     if not all(1 <= one <= limit for one, limit in zip((x, y, z), most, strict=True)):
         raise InputError(place, f"{text[:40]!r} is no extent that can be launched", f"at most {most}")
     return x, y, z

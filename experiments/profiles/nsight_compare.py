@@ -8,6 +8,7 @@ is known from its name and launch. A metric that we don't have is left out; one 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.profiles.nsight import NsightKernel
@@ -30,8 +31,11 @@ KIB = 1024
 
 def launch_row(kernel: NsightKernel, gpu: Gpu) -> dict[str, Any]:
     """The launch of a measured kernel as a row of kernels.csv would state it, without a replay."""
-    needs = needs_of(kernel)
-    answer = occupancy_of(SmLimits.of_gpu(gpu), needs)
+    needs, sm = needs_of(kernel), SmLimits.of_gpu(gpu)
+    configured = kernel.value(*CONFIGURED)
+    if configured and configured <= sm.carveouts_bytes[-1]:
+        needs = replace(needs, carveout_kib=int(configured) // KIB)
+    answer = occupancy_of(sm, needs)
     return {
         "kernel": kernel.name,
         "grid_blocks": kernel.grid[0] * kernel.grid[1] * kernel.grid[2],
@@ -40,6 +44,7 @@ def launch_row(kernel: NsightKernel, gpu: Gpu) -> dict[str, Any]:
         "shared_bytes_per_block": needs.shared_bytes,
         "blocks_per_sm": answer.blocks_per_sm,
         "theoretical_occupancy_pct": answer.theoretical_pct,
+        "limits": answer.limits,
     }
 
 
@@ -51,9 +56,8 @@ def needs_of(kernel: NsightKernel) -> BlockNeeds:
             kernel.place, "no registers a thread", "profile with the section LaunchStats (--set basic)"
         )
     shared = (kernel.value(*DYNAMIC) or 0.0) + (kernel.value(*STATIC) or 0.0)
-    return BlockNeeds(
-        kernel.block[0] * kernel.block[1] * kernel.block[2], int(min(registers, 255)), int(shared)
-    )
+    threads = kernel.block[0] * kernel.block[1] * kernel.block[2]
+    return BlockNeeds(threads, int(min(registers, 255)), int(shared))
 
 
 def as_profiled(kernel: NsightKernel) -> ProfiledKernel:

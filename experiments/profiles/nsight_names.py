@@ -66,7 +66,10 @@ def _limit(name: str) -> Callable[[Row, Gpu], float | None]:
 
 
 def limits_of(row: Row, sm: SmLimits) -> Mapping[str, int | None]:
-    """Blocks by limiter of the launch in a row."""
+    """Blocks by limiter of the launch in a row, which may state them itself."""
+    if "limits" in row:
+        own: Mapping[str, int | None] = row["limits"]
+        return own
     needs = BlockNeeds(
         int(row["threads_per_block"]), int(row["registers_per_thread"]), int(row["shared_bytes_per_block"])
     )

@@ -35,15 +35,21 @@ class Operands:
     inputs: tuple[TensorInfo, ...]
 
 
-def operands_of(work: Work, memory: GlobalMemory | None = None) -> Operands:
-    """Places for the tensors of a kernel."""
+def operands_of(work: Work, memory: GlobalMemory | None = None, given: TensorInfo | None = None) -> Operands:
+    """Places for the tensors of a kernel; `given` is where its first input already lies."""
     memory = memory or GlobalMemory()
-    kind = "intermediate" if work.in_place else "output"
-    result = memory.tensor("result", work.elements * work.item_bytes[0], kind)
+    if work.in_place and given is not None:
+        result = given
+    else:
+        kind = "intermediate" if work.in_place else "output"
+        result = memory.tensor("result", work.elements * work.item_bytes[0], kind)
     inputs = []
     for number, size in enumerate(work.item_bytes[1:]):
         if number == 0 and work.in_place:
             inputs.append(result)
+            continue
+        if number == 0 and given is not None:
+            inputs.append(given)
             continue
         count = prod(work.shapes[number + 1]) if work.shapes else work.elements
         if work.form == "offsets" and not work.shapes and number:
