@@ -19,6 +19,7 @@ examples:
   stallscope plan light_resnet50 --first n10 --last n15 --set registers.cap=32
   stallscope plan light_resnet50 --first n10 --last n15 --windows --sensitivity
   stallscope plan fusion.yaml --strategy best --out plans/fusion
+  stallscope plan --from-profile trace.json.gz --gpu a100-sxm-40gb
 
 MODEL is an ONNX file, a name from the onnx package (light_resnet50), a config file with a model or a list of
 operators, or the name of a shipped config. Strategies: none, vertical, horizontal, horizontal-then-vertical,
@@ -40,7 +41,18 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description=__doc__,
         epilog=EPILOG,
     )
-    parser.add_argument("model", metavar="MODEL", help="an ONNX file or name, or a config")
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="an ONNX file or name, or a config")
+    parser.add_argument(
+        "--from-profile",
+        metavar="FILE",
+        help="fusion candidates of a PyTorch profiler trace, instead of MODEL",
+    )
+    parser.add_argument(
+        "--engine",
+        default="compiled",
+        metavar="NAME",
+        help="for --from-profile: compiled (default) or reference",
+    )
     parser.add_argument("--gpu", metavar="CARD", help="the card (default: the config's, or a100-sxm-40gb)")
     parser.add_argument(
         "--strategy", default=DEFAULT_STRATEGY, metavar="NAME", help="a fusion strategy (default: vertical)"
@@ -70,6 +82,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, write what was asked for, print words or JSON."""
+    if args.from_profile is not None:
+        from experiments.cli.plan_profile import plan_from_profile
+
+        return plan_from_profile(args)
+    if args.model is None:
+        raise InputError("plan", "no MODEL", "name a model, a config, or --from-profile FILE")
     from experiments.cli.plan_words import words
     from experiments.planning import Wishes, plan_document, with_cycles
     from experiments.run import cards_of

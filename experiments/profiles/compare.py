@@ -1,10 +1,10 @@
 """Ours beside theirs for a PyTorch profiler trace: each different launch of a memory-bound kernel that is
 known is replayed once and its duration set beside the median of what was measured.
 
-A kernel finds L2 as the kernel before it in its stream leaves it, where that one is known too and has
-written the same number of elements (a bias-add before its ReLU): both are then replayed, one after the other.
-Otherwise L2 is cold. Large grids are replayed on a slice of the card with that part of the grid, which the
-row says. Clocks are the card's; a run that was throttled was slower than ours.
+Before each kernel another one writes its first input and does nothing else, so that L2 holds what a producer
+leaves: the end of that tensor, much of it still to be written to DRAM. Large grids are replayed on a slice of
+the card with that part of the grid, which the row says. A profiler's duration also holds the start and the end
+of a kernel, about a microsecond, which ours does not. Clocks are the card's; a run that was throttled was slower than ours.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.profiles.names import short_name
 from experiments.profiles.profile import Profile, ProfiledKernel
-from experiments.profiles.programs import operands_of, trace_of
+from experiments.profiles.programs import operands_of, trace_of, writing
 from experiments.profiles.tables import occupancy_figures
 from experiments.profiles.works import Refused, Work, work_of
 from hwmodels.errors import InputError
-from simulator.trace.builder import GlobalMemory
 
 if TYPE_CHECKING:
     from hwmodels import Gpu
+    from simulator.trace.schema import KernelTrace
 
 NANOSECONDS = 1000
 SLICED_BLOCKS = 4000
@@ -85,7 +85,6 @@ def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str) -> dict[st
         "error_pct": None,
         "bound": None,
         "slice": None,
-        "after": None,
         "size_from": None,
         "why_not": None,
         "profiler_occupancy_pct": kernel.occupancy_pct,
@@ -96,7 +95,7 @@ def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str) -> dict[st
     if isinstance(work, Refused):
         return {**row, "why_not": work.reason}
     try:
-        figures = simulated(kernel, work, gpu, engine, writer_before(profile, kernel, work))
+        figures = simulated(kernel, work, gpu, engine)
     except InputError as error:
         return {**row, "why_not": error.problem}
     row |= figures
@@ -106,43 +105,14 @@ def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str) -> dict[st
     return row
 
 
-def writer_before(profile: Profile, kernel: ProfiledKernel, work: Work) -> tuple[ProfiledKernel, Work] | None:
-    """The kernel before this one in its stream, where it is known and made what this one reads first."""
-    place = profile.kernels.index(kernel)
-    for before in reversed(profile.kernels[:place]):
-        if (before.device, before.stream) == (kernel.device, kernel.stream):
-            made = work_of(before)
-            if isinstance(made, Refused) or made.elements != work.elements or len(work.item_bytes) < 2:
-                return None
-            return (before, made) if made.item_bytes[0] == work.item_bytes[1] else None
-    return None
-
-
-def simulated(
-    kernel: ProfiledKernel,
-    work: Work,
-    gpu: Gpu,
-    engine: str,
-    before: tuple[ProfiledKernel, Work] | None = None,
-) -> dict[str, Any]:
+def simulated(kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str) -> dict[str, Any]:
     """Duration and bound of one launch on a card."""
     from simulator import replay
 
     part, card, share = sliced(kernel, gpu)
-    memory = GlobalMemory()
-    traces, given = [], None
-    if before is not None:
-        first = _part_of(before[0], share)
-        made = _cut(before[1], first, share)
-        places = operands_of(made, memory)
-        traces.append(trace_of(first, made, places))
-        given = places.result
     own = _cut(work, part, share)
-    traces.append(trace_of(part, own, operands_of(own, memory, given)))
-    result = replay(traces, card, engine)
-    row = result.kernels.iloc[-1]
+    row = replay(with_producer(part, own), card, engine).kernels.iloc[-1]
     return {
-        "after": short_name(before[0].name) if before else None,
         "simulated_us": float(row["cycles"]) * card.sm_period_fs / 1e9,
         "bound": row["bound"],
         "slice": card.scale,
@@ -154,8 +124,14 @@ def replayed_row(kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str) -> d
     """The row of kernels.csv of one launch on the whole card."""
     from simulator import replay
 
-    result = replay([trace_of(kernel, work, operands_of(work))], gpu, engine)
-    return {str(key): value for key, value in result.kernels.iloc[0].to_dict().items()}
+    row = replay(with_producer(kernel, work), gpu, engine).kernels.iloc[-1]
+    return {str(key): value for key, value in row.to_dict().items()}
+
+
+def with_producer(kernel: ProfiledKernel, work: Work) -> list[KernelTrace]:
+    """The kernel's trace, behind one that writes its first input."""
+    places = operands_of(work)
+    return [*(writing(one) for one in places.inputs[:1]), trace_of(kernel, work, places)]
 
 
 def totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

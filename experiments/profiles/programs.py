@@ -22,6 +22,7 @@ from simulator.trace.kernels.common import check_bounds
 from simulator.trace.schema import KernelTrace, TensorInfo
 
 INDEX, THREAD, OFFSETS, SCRATCH, POINTERS = 0, 1, 2, 5, 8
+WRITTEN_BYTES, WRITING_THREADS = 16, 256
 UNKNOWN_PLANE = 1024
 UNKNOWN_CHANNELS = 64
 """Where no shape is known: elements that share one broadcast value, and how many values there are."""
@@ -63,6 +64,19 @@ def trace_of(kernel: ProfiledKernel, work: Work, places: Operands) -> KernelTrac
     if work.form == "layer norm":
         return layer_norm(kernel, work, places.result, places.inputs)
     return element_wise(kernel, work, places)
+
+
+def writing(tensor: TensorInfo) -> KernelTrace:
+    """A kernel that only writes a tensor, 16 bytes a thread."""
+    vectors = max(1, tensor.bytes // WRITTEN_BYTES)
+    blocks = -(-vectors // WRITING_THREADS)
+    k = KernelBuilder("producer", blocks, WRITING_THREADS)
+    index = block * WRITING_THREADS + thread
+    k.s2r(INDEX)
+    k.wide(OFFSETS, INDEX)
+    check_bounds(k, index, vectors, blocks * WRITING_THREADS)
+    k.store(POINTERS, k.at(tensor, index * WRITTEN_BYTES), WRITTEN_BYTES, OFFSETS, tensor=tensor)
+    return k.build()
 
 
 def element_wise(kernel: ProfiledKernel, work: Work, places: Operands) -> KernelTrace:
@@ -174,7 +188,7 @@ def _one_by_one(
                 k.alu(register, OFFSETS + number)
                 k.alu(register + 1, register)
             for number, tensor in enumerate(places.inputs):
-                place = _offset(work, number, index) * work.item_bytes[number + 1]
+                place = element_of(work, number, index) * work.item_bytes[number + 1]
                 k.load(
                     data + number,
                     k.at(tensor, place),
@@ -218,7 +232,7 @@ def _full(shape: Shape, rank: int) -> Shape:
     return (1,) * (rank - len(shape)) + shape
 
 
-def _offset(work: Work, number: int, index: Expression) -> Expression:
+def element_of(work: Work, number: int, index: Expression) -> Expression:
     """The element of an input that belongs to an element of the result."""
     if number == 0 and work.in_place:
         return index
