@@ -107,7 +107,16 @@ def parts_of(config: Config) -> list[Graph]:
         from simulator.workload.fold import fold_batch_norms
 
         parts = [fold_batch_norms(part)[0] for part in parts]
-    return parts
+    return parts if config["workload.window"] is None else _windows(parts, config["workload.window"])
+
+
+def _windows(parts: list[Graph], size: int) -> list[Graph]:
+    """Each part in pieces of so many operators; strategies fuse within a piece only."""
+    return [
+        part.cut(part.operators[at : at + size])
+        for part in parts
+        for at in range(0, len(part.operators), size)
+    ]
 
 
 def _graph(config: Config) -> Graph:

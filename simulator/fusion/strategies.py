@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hwmodels.errors import unknown
+from hwmodels.errors import InputError, unknown
 from simulator.fusion.baselines import BASELINES
 from simulator.fusion.candidates import Part, parts_of
 from simulator.fusion.groups import VERTICAL, Group, Partition, vertical
@@ -75,6 +75,17 @@ def fewest(_graph: Graph, planner: Planner) -> Partition:
     return planner.found.partition
 
 
+def whole(graph: Graph, planner: Planner) -> Partition:
+    """All operators in one kernel, whatever it costs: for windows that somebody cut by hand."""
+    names = [operator.name for operator in graph.operators]
+    refusal = planner.legality.refusal(names)
+    if refusal is not None:
+        raise InputError(
+            "fusion", f"{names[0]} to {names[-1]} can't be one kernel: {refusal.sentence}", "cut it"
+        )
+    return (vertical(*names),)
+
+
 STRATEGIES: dict[str, Strategy] = {
     "none": none,
     "vertical": by_chains,
@@ -83,6 +94,7 @@ STRATEGIES: dict[str, Strategy] = {
     "vertical-then-horizontal": chains_then_levels,
     "best": best,
     **BASELINES,
+    "whole": whole,
     "analytic-toy": fewest,
 }
 

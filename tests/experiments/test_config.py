@@ -68,6 +68,7 @@ def test_every_key_can_be_set_and_shows_in_the_resolved_form() -> None:
         "workload.traces": ["a.npz"], "workload.operators": [{"op": "Relu"}],
         "workload.kernels": [{"name": "copy"}],
         "workload.first": "n1", "workload.last": "n3", "workload.parts": [["n0", "n2"]], "workload.batch": 7,
+        "workload.window": 3,
         "workload.dtype": "float32", "workload.fold": "batch_norm", "workload.rounding": "operator",
         "workload.l2_state": "warm", "fusion": ["vertical"], "registers.cap": 40,
         "launch": "graph", "intervals.cycles": 5, "engine": "compiled", "sample": 0.02,
