@@ -85,6 +85,9 @@ def faults(path: Path, lock_seconds: float = LOCK_SECONDS) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         raise _told(path, error, lock_seconds) from None
+    except UnicodeError:
+        # A table's own description holds bytes that are no text.
+        raise _told(path, sqlite3.DatabaseError("names that are no text"), lock_seconds) from None
 
 
 def _told(path: Path, error: sqlite3.DatabaseError, lock_seconds: float) -> InputError:
