@@ -49,6 +49,12 @@ WORDS: dict[str, dict[str, tuple[str, str]]] = {
         "binding": ("", "True where it is the smallest"),
         "launch_blocked_cycles": ("SM cycles", "in which the next block had to wait for it"),
     },
+    "energy": {
+        "level": ("", "dram, l2, l1, shared, instructions or matrix (tensor cores)"),
+        "bytes": ("bytes", "moved at this level; empty for instructions"),
+        "energy_uj": ("µJ", "by the card's `energy.*`; a kernel's levels add up to its `energy_uj`"),
+        "pct": ("%", "of the kernel's"),
+    },
     "traffic": {
         "level": ("", "shared, l1, crossbar, l2, partition_link or dram"),
         "operation": ("", "what was done there: read, write, load, store, fill, writeback, …"),

@@ -40,6 +40,7 @@ class Totals:
     registers_per_thread: int
     achieved_occupancy_pct: float
     mean_access_latency_cycles: float
+    energy_uj: float
     stalls: dict[str, int]
     partial: bool
 
@@ -67,6 +68,7 @@ def totals_of(result: Result) -> Totals:
         registers_per_thread=max(kernels["registers_per_thread"].tolist(), default=0),
         achieved_occupancy_pct=float((kernels["achieved_occupancy_pct"] * kernels["cycles"]).sum() / cycles),
         mean_access_latency_cycles=result.mean_access_latency_cycles,
+        energy_uj=float(kernels["energy_uj"].sum()),
         stalls=dict(zip(STATE_NAMES, states, strict=True)),
         partial=result.partial,
     )

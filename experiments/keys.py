@@ -24,6 +24,7 @@ STRATEGIES = (
     "tvm-style",
     "xla-style",
     "inductor-style",
+    "whole",
     "analytic-toy",
 )
 MAX_ITEMS = 10_000
@@ -157,10 +158,20 @@ KEYS: dict[str, Key] = {
     "workload.first": Key(None, optional(word(r"\S+", "n0")), "first node or tensor of the part"),
     "workload.last": Key(None, optional(word(r"\S+", "n2")), "last node or tensor of the part"),
     "workload.parts": Key(None, optional(spans), "several parts, each [first, last]"),
+    "workload.window": Key(
+        None,
+        optional(whole(1, 1024, "operators")),
+        "cut each part into pieces of so many operators, in order",
+    ),
     "workload.batch": Key(None, optional(whole(1, 65_536, "images")), "batch size; null: the model's"),
     "workload.dtype": Key("float16", choice("float16", "float32"), "type of tensors and weights"),
     "workload.fold": Key(
         "none", choice("none", "batch_norm"), "what is folded into the filters before it ahead of time"
+    ),
+    "workload.rounding": Key(
+        "kernel",
+        choice("kernel", "operator"),
+        "where half precision is rounded: where kernels store, or behind each operator",
     ),
     "workload.l2_state": Key("cold", choice("cold", "warm"), "L2 before a variant's first kernel"),
     "fusion": Key(("none",), several(choice(*STRATEGIES), "[none, vertical]"), "fusion strategies"),

@@ -7,31 +7,52 @@ alone. Cycles are null then.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from hwmodels.errors import InputError
 
+FS_PER_US = 10**9
+
 if TYPE_CHECKING:
     from experiments.config import Config
+    from experiments.planner import PartPlan
     from hwmodels import Gpu
+    from simulator.fusion.why import Why
     from simulator.trace.schema import KernelTrace
+    from simulator.workload.dataflow import Edge
     from simulator.workload.groups import Group
     from simulator.workload.plan import Plan, Planned
     from simulator.workload.residence import Residence
 
 
-def plan_document(config: Config, strategy: str, gpu: Gpu) -> tuple[dict[str, Any], list[KernelTrace]]:
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a plan should say beyond its groups: the rung that prices them, a dearer one that prices the
+    chosen ones again, every window, what flips it.
+    """
+
+    rung: str | None = None
+    check: str | None = None
+    windows: bool = False
+    sensitivity: bool = False
+
+
+def plan_document(
+    config: Config, strategy: str, gpu: Gpu, wishes: Wishes | None = None
+) -> tuple[dict[str, Any], list[KernelTrace]]:
     """The whole plan in plain values, and its kernels. Parts of the graph stand one after another."""
+    wishes = wishes or Wishes()
     from experiments.workload import plans_of
-    from simulator.workload.residence import residence
 
     if config.source not in {"onnx", "operators"}:
         raise InputError(
             f"{config.place}:workload", f"{config.source} have no operators to plan", "name a model"
         )
-    plans = plans_of(config, strategy, gpu)
-    edges = [residence(plan, gpu.l2.size_kib * 1024) for plan in plans]
+    parts = plans_of(config, strategy, gpu, wishes.rung or ("analytic" if wishes.check else None))
+    plans = [part.plan for part in parts]
+    explained = [_edges(part, strategy, gpu) for part in parts]
+    edges = [found for found, _ in explained]
     groups = [group for plan in plans for group in _groups(plan)]
     document = {
         "model": config["workload.onnx"] or config["name"],
@@ -47,32 +68,137 @@ def plan_document(config: Config, strategy: str, gpu: Gpu) -> tuple[dict[str, An
         "kernels_before": sum(_kernels_apart(plan, gpu) for plan in plans),
         "kernels_after": sum(len(group["kernels"]) for group in groups),
         "why_not": [
-            {
-                "producer": one.edge.producer,
-                "consumer": one.edge.consumer,
-                "tensor": one.edge.tensor,
-                "reason": one.why_apart,
-            }
-            for part in edges
+            _why_not(one, reasons.get(one.edge))
+            for part, reasons in explained
             for one in part
             if not one.fused
         ],
+        "search": [_search(part) for part in parts],
+        "ladder": _ladder(parts, wishes.check),
+        **_wished(parts, strategy, wishes),
         "opaque": [reason for plan in plans for reason in plan.opaque],
         "dataflow": _dataflow(plans, edges),
     }
+    if wishes.check:
+        _with_prices(document, parts, wishes.check)
     return document, [trace for plan in plans for trace in plan.traces]
 
 
-def _groups(plan: Plan) -> list[dict[str, Any]]:
-    from simulator.workload.groups import groups_for
-
-    made: dict[str, list[Planned]] = {}
-    for kernel in plan.kernels:
-        made.setdefault(kernel.group.operators[0].name, []).append(kernel)
-    return [
-        _group(group, made.get(group.operators[0].name, []))
-        for group in groups_for(plan.graph, plan.strategy)
+def _with_prices(document: dict[str, Any], parts: list[PartPlan], rung: str) -> None:
+    """Cycles of each group by a rung, each group by itself."""
+    prices = [
+        part.planner.price(group, rung)
+        for part in parts
+        for group in part.partition
+        if part.planner is not None
     ]
+    for group, price in zip(document["groups"], prices, strict=True):
+        group["cycles"] = price.cycles if price.kernels else None
+
+
+def _edges(part: PartPlan, strategy: str, gpu: Gpu) -> tuple[tuple[Residence, ...], dict[Edge, Why]]:
+    """Where each value of a part lives, and the reasons of the planner for edges between kernels."""
+    from simulator.workload.residence import residence
+
+    room = gpu.l2.size_kib * 1024
+    if part.planner is None:
+        return residence(part.plan, room), {}
+    from simulator.fusion.why import Reasons
+
+    reasons = Reasons(part.planner, part.partition, strategy)
+    kept: dict[Edge, Why] = {}
+
+    def sentence(edge: Edge) -> str:
+        kept[edge] = reasons.why(edge)
+        return kept[edge].sentence
+
+    return residence(part.plan, room, sentence), kept
+
+
+def _ladder(parts: list[PartPlan], check: str | None) -> list[dict[str, Any]]:
+    """What each rung up to the one that planned says of the chosen groups, and its error against the next."""
+    from simulator.fusion.ladder import ANALYTIC, BYTES, RUNG_NAMES
+    from simulator.fusion.steps import steps
+
+    planned = [part for part in parts if part.planner is not None]
+    if not planned:
+        return []
+    asked = {part.rung for part in planned} | {check}
+    names = [name for name in RUNG_NAMES if name in {BYTES, ANALYTIC} | asked]
+    prices = {
+        name: [
+            part.planner.price(group, name)
+            for part in planned
+            for group in part.partition
+            if part.planner is not None
+        ]
+        for name in names
+    }
+    return [asdict(step) for step in steps(prices)]
+
+
+def _wished(parts: list[PartPlan], strategy: str, wishes: Wishes) -> dict[str, Any]:
+    """Windows and sensitivity, where asked for and planned."""
+    found: dict[str, Any] = {}
+    planned = [part for part in parts if part.planner is not None]
+    if wishes.windows:
+        from simulator.fusion.windows import windows_of
+
+        found["windows"] = [
+            asdict(one) for part in planned if part.planner is not None for one in windows_of(part.planner)
+        ]
+    if wishes.sensitivity:
+        from simulator.fusion.sensitivity import sensitivity
+
+        found["sensitivity"] = [
+            asdict(one)
+            for part in planned
+            if part.planner is not None
+            for one in sensitivity(part.planner, part.partition, strategy)
+        ]
+    return found
+
+
+def _why_not(one: Residence, why: Why | None) -> dict[str, Any]:
+    """One edge between kernels; rule, number and limit where the planner gave them."""
+    edge = one.edge
+    return {
+        "producer": edge.producer,
+        "consumer": edge.consumer,
+        "tensor": edge.tensor,
+        "reason": one.why_apart,
+        "rule": None if why is None else why.rule,
+        "number": None if why is None else why.number,
+        "limit": None if why is None else why.limit,
+        "loses_ns": None if why is None else why.loses_ns,
+    }
+
+
+def _search(part: PartPlan) -> dict[str, Any]:
+    """What the planner looked at, its cost and how far from the bound it is; empty where nobody searched."""
+    if part.planner is None or part.planner.found is None:
+        return {}
+    found, planner = part.planner.found, part.planner
+    return {
+        "rung": part.rung,
+        "planned_us": planner.total(part.partition, part.rung) / FS_PER_US,
+        "gap_pct": found.gap_ppm / 10_000,
+        "nodes": found.nodes,
+        "groups_legal": found.groups,
+        "groups_priced_anew": dict(planner.looked),
+        "complete": found.complete,
+    }
+
+
+def _groups(plan: Plan) -> list[dict[str, Any]]:
+    made: dict[tuple[str, ...], list[Planned]] = {}
+    for kernel in plan.kernels:
+        made.setdefault(_names(kernel.group), []).append(kernel)
+    return [_group(group, made.get(_names(group), [])) for group in plan.groups]
+
+
+def _names(group: Group) -> tuple[str, ...]:
+    return tuple(operator.name for operator in group.operators)
 
 
 def _group(group: Group, kernels: list[Planned]) -> dict[str, Any]:
@@ -83,10 +209,18 @@ def _group(group: Group, kernels: list[Planned]) -> dict[str, Any]:
         "registers_per_thread": max((trace.registers_per_thread for trace in traces), default=0),
         "spill_bytes_per_thread": max((trace.local_bytes_per_thread for trace in traces), default=0),
         "shared_bytes_per_block": max((trace.shared_bytes_per_block for trace in traces), default=0),
+        "form": _form(kernels),
         "cycles": None,
         "view": not kernels,
         "kernels": [_kernel(kernel) for kernel in kernels],
     }
+
+
+def _form(kernels: list[Planned]) -> str:
+    """Vertical, or how a horizontal kernel is split."""
+    return next(
+        (dict(one.trace.meta)["form"] for one in kernels if "form" in dict(one.trace.meta)), "vertical"
+    )
 
 
 def _kernel(kernel: Planned) -> dict[str, Any]:

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments import folder as folders
+from experiments.checkpoints import Session, Signals
 from experiments.config import Config
 from experiments.summary import summary_of
-from experiments.workers import default_workers, run_all
+from experiments.workers import Hearing, Line, default_workers, run_all
 from experiments.workload import description, make_variant, variant_names
 from hwmodels.errors import InputError, unknown
 from simulator.machine.replay import ENGINES
 
 if TYPE_CHECKING:
     from hwmodels import Gpu
+    from simulator.machine.checkpoint.keeper import Keeper
     from simulator.statistics.result import Result
 
 Report = Callable[[float, int], None]
@@ -31,10 +33,12 @@ Report = Callable[[float, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop early: SM cycles of each replay, seconds of the whole command."""
+    """When to stop early: SM cycles of each replay, seconds of the whole command; and what is kept."""
 
     cycles: int | None = None
     seconds: float | None = None
+    keep_blocks: int = 0
+    """Of each kernel, place and time of this many blocks, for a timeline."""
 
 
 @dataclass(slots=True)
@@ -82,6 +86,10 @@ class Job:
     limits: Limits
     started: float
     """`time.time()` at the start of the whole command: the limit of seconds counts from there."""
+    part: Path | None = None
+    """Where to write its checkpoint."""
+    resume: Path | None = None
+    """The checkpoint from which it goes on."""
 
 
 def run(
@@ -91,10 +99,14 @@ def run(
     workers: int | None = None,
     *,
     ready: Callable[[], object] | None = None,
+    session: Session | None = None,
+    heard: Signals | None = None,
 ) -> Outcome:
     """Replay everything that the config asks for; results stand in its order whichever ends first.
 
-    `ready` is called once, when the input has been found sound and before the first replay.
+    `ready` is called once, when the input has been found sound and before the first replay. With a `session`
+    replays write checkpoints and go on from earlier ones; a stop that is `heard` then ends them with a
+    KeyboardInterrupt once all have written theirs.
     """
     limits, started = limits or Limits(), time.time()
     if config["engine"] not in ENGINES:
@@ -108,10 +120,26 @@ def run(
     outcome.replayed += dict.fromkeys(notes)
     if ready is not None:
         ready()
-    jobs = [Job(config, card, name, limits, started) for card in range(len(gpus)) for name in names]
+    session = session or Session(None, Path())
+    jobs = [
+        Job(config, card, name, limits, started, *session.paths(f"{gpu.name}/{name}"))
+        for card, gpu in enumerate(gpus)
+        for name in names
+    ]
+    hearing = None
+    if heard is not None:
+        hearing = Hearing(lambda: heard.stop, lambda: heard.writes, session.bind)
     processes = workers or default_workers(len(jobs))
     replays_began = time.perf_counter()
-    results = _one_by_one(jobs, report) if processes == 1 else run_all(replay_job, jobs, processes, report)
+    try:
+        if processes == 1:
+            results = _one_by_one(jobs, report, hearing)
+        else:
+            results = run_all(replay_job, jobs, processes, report, hearing)
+    finally:
+        session.bind()
+    if heard is not None and heard.stop:
+        raise KeyboardInterrupt
     outcome.wall_seconds = time.perf_counter() - replays_began
     for job, result in zip(jobs, results, strict=True):
         if result is None:
@@ -143,30 +171,52 @@ def _card_file(gpu: Gpu) -> dict[str, Any]:
     return {key: value for key, value in gpu.dump().items() if key != "scale"}
 
 
-def _one_by_one(jobs: Sequence[Job], report: Report | None) -> list[Result | None]:
+def _one_by_one(jobs: Sequence[Job], report: Report | None, hearing: Hearing | None) -> list[Result | None]:
     results = []
+    hearing = hearing or Hearing(lambda: False, lambda: 0, lambda: None)
     for place, job in enumerate(jobs):
 
-        def progress(share: float, cycle: int, before: int = place) -> None:
+        def tell(share: float, cycle: int, before: int = place) -> None:
             if report is not None:
                 report((before + share) / len(jobs), cycle)
 
-        results.append(replay_job(job, progress))
+        told = 0
+
+        def wrote(number: int) -> None:
+            nonlocal told
+            if number > told:
+                told = number
+                hearing.wrote()
+
+        results.append(replay_job(job, Line(tell, hearing.must_stop, hearing.writes, wrote)))
     return results
 
 
-def replay_job(job: Job, progress: Report) -> Result | None:
+def replay_job(job: Job, line: Line) -> Result | None:
     """Replay one variant on one card; None when the limit of seconds was over before it began."""
+    from simulator.machine.checkpoint.keeper import Keeper
+
     limits = job.limits
     left = None if limits.seconds is None else limits.seconds - (time.time() - job.started)
     if left is not None and left <= 0:
         return None
     gpu = cards_of(job.config)[job.card]
-    return replay_variant(job.config, gpu, job.variant, Limits(limits.cycles, left), progress)
+    keeper = None
+    if job.part is not None:
+        line.stops_itself = True
+        keeper = Keeper(job.part, line.wish, also_at_end=True)
+    limits = replace(limits, seconds=left)
+    return replay_variant(job.config, gpu, job.variant, limits, line, keeper, job.resume)
 
 
 def replay_variant(
-    config: Config, gpu: Gpu, name: str, limits: Limits, progress: Report | None = None
+    config: Config,
+    gpu: Gpu,
+    name: str,
+    limits: Limits,
+    progress: Report | None = None,
+    keeper: Keeper | None = None,
+    resume: Path | None = None,
 ) -> Result:
     """Make the kernels of one variant for a card and replay them."""
     from simulator import replay
@@ -183,7 +233,10 @@ def replay_variant(
         preload=[Preload(address, size) for address, size in variant.copied],
         max_cycles=limits.cycles,
         max_seconds=limits.seconds,
+        keep_blocks=limits.keep_blocks,
         progress=progress,
         variant=variant.name,
         sample=config["sample"],
+        checkpoint=keeper,
+        resume=resume,
     )

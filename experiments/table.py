@@ -40,6 +40,7 @@ VARIANT_HEADINGS = (
     "DRAM MB",
     "left dirty MB",
     "access cyc",
+    "energy µJ",
     "instructions",
 )
 
@@ -85,6 +86,7 @@ def variant_lines(card: Mapping[str, Any]) -> list[tuple[str, ...]]:
             f"{one['dram_bytes'] / MEGABYTE:,.2f}",
             f"{one['dirty_bytes_left'] / MEGABYTE:,.2f}",
             _number(one["mean_access_latency_cycles"]),
+            f"{one['energy_uj']:,.0f}",
             f"{one['warp_instructions']:,}",
         )
         for name, one in card["variants"].items()

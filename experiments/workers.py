@@ -18,23 +18,73 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 from hwmodels.errors import ResultError
+from simulator.machine.wish import Wish
 
 if TYPE_CHECKING:
     from simulator.statistics.result import Result
 
 POLL_SECONDS = 0.2
 
-Replayer = Callable[[Any, Callable[[float, int], None]], "Result | None"]
+
+class Line:
+    """What a replay tells while it runs, and what it hears."""
+
+    def __init__(
+        self,
+        tell: Callable[[float, int], None],
+        must_stop: Callable[[], bool],
+        asked_writes: Callable[[], int],
+        wrote: Callable[[int], None],
+    ) -> None:
+        self._tell, self._must_stop, self._asked, self._wrote = tell, must_stop, asked_writes, wrote
+        self._answered = 0
+        self.stops_itself = False
+        """Whether the replay hears a stop by `wish`, to write its checkpoint first."""
+
+    def __call__(self, share: float, cycle: int) -> None:
+        """Tell (share done, SM cycle); a KeyboardInterrupt when the command has been told to stop."""
+        self._tell(share, cycle)
+        if self._must_stop() and not self.stops_itself:
+            raise KeyboardInterrupt
+
+    def wish(self) -> Wish:
+        """What a checkpoint's keeper asks: whether to write, and whether to stop."""
+        self._wrote(self._answered)  # the look-up before this one has written what was asked then
+        if self._must_stop():
+            return Wish.WRITE_AND_STOP
+        asked = self._asked()
+        if asked > self._answered:
+            self._answered = asked
+            return Wish.WRITE
+        return Wish.GO_ON
+
+
+Replayer = Callable[[Any, Line], "Result | None"]
 """Replays one job; the second argument is called with (share done, SM cycle)."""
 
 
 @dataclass(slots=True)
 class _Board:
-    """What workers and parent share: a share done and a cycle for each job, and the wish to stop."""
+    """What workers and parent share: a share done and a cycle for each job, the wish to stop, and how often
+    a checkpoint was asked for and written.
+    """
 
     shares: Any
     cycles: Any
     stop: Any
+    asked: Any
+    written: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """What the command is told from outside while its replays run."""
+
+    must_stop: Callable[[], bool]
+    writes: Callable[[], int]
+    """How often a checkpoint has been asked for."""
+    wrote: Callable[[], object]
+    """Called when replays have written what was asked for."""
 
 
 _board: list[_Board] = []
@@ -50,15 +100,26 @@ def default_workers(jobs: int) -> int:
 
 
 def run_all(
-    replayer: Replayer, jobs: Sequence[Any], workers: int, report: Callable[[float, int], None] | None = None
+    replayer: Replayer,
+    jobs: Sequence[Any],
+    workers: int,
+    report: Callable[[float, int], None] | None = None,
+    hearing: Hearing | None = None,
 ) -> list[Result | None]:
     """The results in the order of the jobs. `report` gets (share of all jobs, sum of their SM cycles)."""
     context = get_context("spawn")
-    board = _Board(context.Array("d", len(jobs)), context.Array("q", len(jobs)), context.Event())
-    with ProcessPoolExecutor(workers, context, _begin, (board.shares, board.cycles, board.stop)) as pool:
+    size = len(jobs)
+    board = _Board(
+        context.Array("d", size),
+        context.Array("q", size),
+        context.Event(),
+        context.Value("q", 0),
+        context.Array("q", size),
+    )
+    with ProcessPoolExecutor(workers, context, _begin, (board,)) as pool:
         futures = [pool.submit(_work, replayer, place, job) for place, job in enumerate(jobs)]
         try:
-            _watch(futures, board, report)
+            _watch(futures, board, report, hearing)
             return [future.result() for future in futures]
         except BrokenProcessPool:
             raise ResultError(
@@ -70,31 +131,46 @@ def run_all(
 
 
 def _watch(
-    futures: Sequence[Future[Any]], board: _Board, report: Callable[[float, int], None] | None
+    futures: Sequence[Future[Any]],
+    board: _Board,
+    report: Callable[[float, int], None] | None,
+    hearing: Hearing | None,
 ) -> None:
-    """Wait until all are done or one has failed."""
+    """Wait until all are done or one has failed; pass on what the command is told meanwhile."""
+    written: list[int] = []
     while True:
         done, left = wait(futures, POLL_SECONDS, FIRST_EXCEPTION)
         if report is not None:
             report(sum(board.shares) / len(futures), sum(board.cycles))
+        if hearing is not None:
+            board.asked.value = hearing.writes()
+            if written != (written := list(board.written)) and any(written):
+                hearing.wrote()
+            if hearing.must_stop():
+                board.stop.set()
         if not left or any(future.exception() for future in done):
             return
 
 
-def _begin(shares: Any, cycles: Any, stop: Any) -> None:
-    # The terminal's interruption reaches every process; only the parent answers it, and tells the others.
+def _begin(board: _Board) -> None:
+    # A signal to the process group reaches every process; only the parent answers it, and tells the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _board.append(_Board(shares, cycles, stop))
+    signal.signal(signal.SIGTERM, lambda _number, _frame: board.stop.set())
+    if hasattr(signal, "SIGUSR1"):
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    _board.append(board)
 
 
 def _work(replayer: Replayer, place: int, job: Any) -> Result | None:
     board = _board[0]
 
-    def progress(share: float, cycle: int) -> None:
+    def tell(share: float, cycle: int) -> None:
         board.shares[place], board.cycles[place] = share, cycle
-        if board.stop.is_set():
-            raise KeyboardInterrupt
 
-    result = replayer(job, progress)
+    def wrote(number: int) -> None:
+        board.written[place] = number
+
+    line = Line(tell, board.stop.is_set, lambda: int(board.asked.value), wrote)
+    result = replayer(job, line)
     board.shares[place] = 1.0
     return result

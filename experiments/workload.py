@@ -9,7 +9,7 @@ kept with the results.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.config import Config
@@ -17,10 +17,10 @@ from experiments.keys import KEYS
 from hwmodels.errors import InputError
 
 if TYPE_CHECKING:
+    from experiments.planner import PartPlan
     from hwmodels import Gpu
     from simulator.trace.schema import KernelTrace
     from simulator.workload.graph import Graph
-    from simulator.workload.plan import Plan
 
 AS_GIVEN = "as-given"
 
@@ -38,19 +38,9 @@ class Variant:
 
 
 def variant_names(config: Config) -> tuple[str, ...]:
-    """The variants of a config: its fusion strategies, or the one that traces and named kernels are.
-
-    A strategy that this version does not have is an InputError.
-    """
+    """The variants of a config: its fusion strategies, or the one that traces and named kernels are."""
     if config.source in {"onnx", "operators"}:
-        from simulator.workload.groups import STRATEGIES
-
         strategies: tuple[str, ...] = config["fusion"]
-        for at, name in enumerate(strategies):
-            if name not in STRATEGIES:
-                place = f"{config.place}:fusion[{at}]"
-                valid = f"valid now: {', '.join(STRATEGIES)}"
-                raise InputError(place, f"{name!r} is not in this version", valid)
         return strategies
     return (AS_GIVEN,)
 
@@ -82,35 +72,51 @@ def _given(name: str, kernels: list[KernelTrace], gpu: Gpu) -> Variant:
 
 
 def _fused(config: Config, strategy: str, gpu: Gpu) -> Variant:
-    plans = plans_of(config, strategy, gpu)
-    notes = tuple(f"Only its bytes are moved: {reason}." for plan in plans for reason in plan.opaque)
-    return Variant(strategy, tuple(trace for plan in plans for trace in plan.traces), notes)
+    from experiments.planner import notes_of
+
+    plans = [planned.plan for planned in plans_of(config, strategy, gpu)]
+    notes = [f"Only its bytes are moved: {reason}." for plan in plans for reason in plan.opaque]
+    notes += [note for plan in plans for note in notes_of(plan)]
+    return Variant(strategy, tuple(trace for plan in plans for trace in plan.traces), tuple(notes))
 
 
-def plans_of(config: Config, strategy: str, gpu: Gpu) -> list[Plan]:
-    """The plan of each part of the config's graph under a strategy."""
+def plans_of(config: Config, strategy: str, gpu: Gpu, rung: str | None = None) -> list[PartPlan]:
+    """The plan of each part of the config's graph under a strategy, priced by a rung of the cost ladder."""
     try:
-        return _plans(config, strategy, gpu)
+        return _plans(config, strategy, gpu, rung)
     except InputError as error:
         if config.source != "operators":
             raise
         raise InputError(_place_in_list(config, error.place), error.problem, error.remedy) from None
 
 
-def _plans(config: Config, strategy: str, gpu: Gpu) -> list[Plan]:
+def _plans(config: Config, strategy: str, gpu: Gpu, rung: str | None) -> list[PartPlan]:
+    from experiments.planner import part_plan
     from simulator.workload.layout import Placement
-    from simulator.workload.plan import plan_for
-    from simulator.workload.target import Target
 
-    graph = _graph(config)
     # One placement for all parts: a tensor that two of them touch has one address, and no two share one.
-    placement, target = Placement(), Target.of(gpu)
+    placement = Placement()
+    return [part_plan(config, part, strategy, gpu, placement, rung) for part in parts_of(config)]
+
+
+def parts_of(config: Config) -> list[Graph]:
+    """The parts of the config's graph, before anything is fused."""
+    graph = replace(_graph(config), rounding=config["workload.rounding"])
     parts = [graph.subgraph(first, last) for first, last in config.parts]
     if config["workload.fold"] == "batch_norm":
         from simulator.workload.fold import fold_batch_norms
 
         parts = [fold_batch_norms(part)[0] for part in parts]
-    return [plan_for(part, strategy, target, config["registers.cap"], placement) for part in parts]
+    return parts if config["workload.window"] is None else _windows(parts, config["workload.window"])
+
+
+def _windows(parts: list[Graph], size: int) -> list[Graph]:
+    """Each part in pieces of so many operators; strategies fuse within a piece only."""
+    return [
+        part.cut(part.operators[at : at + size])
+        for part in parts
+        for at in range(0, len(part.operators), size)
+    ]
 
 
 def _graph(config: Config) -> Graph:

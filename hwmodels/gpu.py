@@ -20,6 +20,7 @@ from hwmodels.crossbar_spec import CrossbarSpec
 from hwmodels.derive import fit_shared_memory, memory_clock, refuse_swallowed
 from hwmodels.dram.address_map import parse_map
 from hwmodels.dram.spec import SECTOR_BYTES, DramSpec
+from hwmodels.energy import EnergySpec
 from hwmodels.entry import Entry
 from hwmodels.errors import InputError
 from hwmodels.field import choice, number, text
@@ -63,6 +64,7 @@ class Gpu:
     dram: DramSpec
     launch: LaunchSpec
     tlb: TlbSpec
+    energy: EnergySpec
     operations: OperationTable = field(repr=False)
     name: str = text(
         doc="Name of the card.", pattern=r"[A-Za-z0-9][A-Za-z0-9 ._+-]*", example="a100-sxm-40gb"

@@ -1,7 +1,9 @@
 """The L1 data cache of an SM: the array that it shares with shared memory, tags, misses in flight.
 
 Part of the array never serves as L1 on real cards (`unusable_kib`, from the edges of pointer chases); why
-is not known. The texture path and its filtering are not modelled.
+is not known. The data path is as wide as the lanes that it takes at once: on GA102 and AD102 sixteen lanes of
+four bytes a cycle, so a load takes two cycles or as many as its bank conflicts ask for, whichever is more
+(measured at all strides on an A40). The texture path and its filtering are not modelled.
 """
 
 from __future__ import annotations
@@ -24,7 +26,12 @@ class L1Spec:
         unit="banks", low=1, high=32, doc="Tag banks, a power of two, by folded line address."
     )
     tag_latency_cycles: int = number(unit="SM cycles", low=1, high=200, doc="Tag stage and select.")
-    bytes_per_cycle: int = number(unit="bytes an SM cycle", low=32, high=1024, doc="Data path.")
+    bytes_per_cycle: int = number(
+        unit="bytes an SM cycle",
+        low=32,
+        high=1024,
+        doc="Data path: lanes of 4 bytes that it takes in a cycle.",
+    )
     mshr_entries: int = number(unit="lines", low=1, high=4096, doc="Lines that may be outstanding.")
     mshr_merges: int = number(unit="requests", low=1, high=4096, doc="Requests that may wait on one line.")
     miss_latency_cycles: int = number(

@@ -5,13 +5,29 @@ the parser, and `run(args)`, which does the work and returns the exit code. A mo
 `run`, so that `stallscope --help` answers at once.
 """
 
-from experiments.cli import bench, diverge, gpu, occupancy, plan, plot, probe, profile, replay, run, trace
+from experiments.cli import (
+    bench,
+    compare,
+    diverge,
+    gpu,
+    occupancy,
+    plan,
+    plot,
+    probe,
+    profile,
+    replay,
+    run,
+    sweep,
+    trace,
+)
 
 COMMANDS = {
     "run": run,
+    "sweep": sweep,
     "replay": replay,
     "plan": plan,
     "plot": plot,
+    "compare": compare,
     "occupancy": occupancy,
     "gpu": gpu,
     "trace": trace,

@@ -131,7 +131,7 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 
 def _is_number(text: str) -> bool:
-    return text in {"", "-"} or text.replace(",", "").replace(".", "").lstrip("-").isdigit()
+    return text in {"", "-"} or text.replace(",", "").replace(".", "").lstrip("+-").isdigit()
 
 
 def say(text: str) -> None:

@@ -7,6 +7,7 @@ traceback.
 
 import logging
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -55,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     # Other packages' chatter (fonts, plugins) is no help in finding our mistakes.
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
+    # A polite request to end is answered as Ctrl-C is: nothing half-written, code 130.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return _dispatch(words)
     except KeyboardInterrupt:

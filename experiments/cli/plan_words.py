@@ -10,12 +10,14 @@ from typing import Any
 BARS = "▁▂▃▄▅▆▇█"
 CURVE_CHARACTERS = 60
 MOST_NAMES = 12
+MOST_PAIRS = 4
 
 
 def words(document: dict[str, Any]) -> str:
     """The whole text, a line end at its end."""
     parts = [_summary(document), _dataflow(document), _kernels(document), _pressure(document)]
-    parts += [_edges(document), _levels(document), _notes(document)]
+    parts += [_edges(document), _levels(document), _search(document), _ladder(document)]
+    parts += [_windows(document), _sensitivity(document), _notes(document)]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
@@ -125,6 +127,91 @@ def _levels(document: dict[str, Any]) -> list[str]:
         for level, both in document["dataflow"]["bytes_by_level"].items()
     ]
     return ["Operators' accesses by level", *_aligned(["level", "read", "written"], rows)]
+
+
+def _search(document: dict[str, Any]) -> list[str]:
+    """How the plan was found."""
+    lines = []
+    for found in document["search"]:
+        if not found:
+            continue
+        exact = "exact" if not found["gap_pct"] else f"within {found['gap_pct']:.2f} % of the bound"
+        cut = "" if found["complete"] else ", of the groups looked at"
+        lines.append(
+            f"Planned by {found['rung']} cost: {found['planned_us']:,.1f} µs with launches, {exact}{cut}; "
+            f"{found['groups_legal']:,} legal groups"
+        )
+    return lines
+
+
+def _ladder(document: dict[str, Any]) -> list[str]:
+    """Each rung's kernel time for the chosen groups, and its error against the next."""
+    rows = []
+    for step in document["ladder"]:
+        errors = ("-", "-")
+        if step["error_pct"] is not None:
+            errors = (f"{step['error_pct']:+.0f} %", f"{step['worst_pct']:+.0f} %")
+        times = [f"{step[key] / 1000:,.1f}" for key in ("kernel_ns", "total_ns")]
+        rows.append((step["rung"], *times, *errors))
+    return rows and [
+        "Cost ladder over the chosen groups",
+        *_aligned(["rung", "µs in kernels", "with launches", "against the next", "worst group"], rows),
+    ]
+
+
+def _windows(document: dict[str, Any]) -> list[str]:
+    """Every window, the Pareto-optimal ones starred, with both marks."""
+    rows = []
+    for one in document.get("windows", []):
+        hits = ["-" if one[key] is None else f"{one[key]:.0f} %" for key in ("l1_hit_pct", "l2_hit_pct")]
+        rows.append(
+            (
+                "*" if one["pareto"] else "",
+                f"{one['operators'][0]} +{len(one['operators']) - 1}",
+                one["registers"],
+                one["spill_bytes"],
+                f"{one['occupancy_pct']:.0f} %",
+                *hits,
+                _size(one["saved_bytes"]),
+                f"{one['cycles']:,}",
+                f"{one['saved_ns']:,}",
+                ", ".join(one["marks"]),
+            )
+        )
+    headers = ["", "window", "registers", "spill B", "occupancy", "L1 hit", "L2 hit", "kept inside"]
+    headers += ["cycles", "saves ns", "mark"]
+    return rows and ["Windows (*: no other is better in size, registers, occupancy and time)", *_aligned(
+        headers, rows
+    )]  # fmt: skip
+
+
+def _sensitivity(document: dict[str, Any]) -> list[str]:
+    """What flips when the card changes."""
+    rows = []
+    for one in document.get("sensitivity", []):
+        if one["refused"]:
+            rows.append((one["what"], f"{one['factor']}×", "-", "-", one["refused"]))
+            continue
+        words = [f"joins {_pairs(one['joined'])}"] if one["joined"] else []
+        words += [f"parts {_pairs(one['parted'])}"] if one["parted"] else []
+        rows.append(
+            (
+                one["what"],
+                f"{one['factor']}×",
+                f"{one['total_ns'] / 1000:,.1f}",
+                one["kernels"],
+                "; ".join(words) or "-",
+            )
+        )
+    return rows and [
+        "Planned again on changed cards",
+        *_aligned(["property", "factor", "µs", "kernels", "what flips"], rows),
+    ]
+
+
+def _pairs(pairs: Sequence[Sequence[str]]) -> str:
+    listed = ", ".join(f"{writer} → {reader}" for writer, reader in pairs[:MOST_PAIRS])
+    return listed + (f" and {len(pairs) - MOST_PAIRS} more" if len(pairs) > MOST_PAIRS else "")
 
 
 def _notes(document: dict[str, Any]) -> list[str]:

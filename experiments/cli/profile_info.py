@@ -1,12 +1,15 @@
 """`stallscope profile info`: kernels of a profile with launch, occupancy and duration, as a table or JSON."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from experiments.cli.common import print_json, print_table
-from experiments.profiles.kineto import read_kineto
+from experiments.profiles.limits import DEFAULT_LIMITS, ProfileLimits
 from experiments.profiles.names import short_name
+from experiments.profiles.nsight import NsightKernel
+from experiments.profiles.opened import read_profile
 from experiments.profiles.profile import Profile
 from experiments.profiles.tables import kernel_rows, summary
 from hwmodels.errors import InputError
@@ -16,8 +19,51 @@ def info(args: argparse.Namespace) -> int:
     """Print what the file holds."""
     if args.limit < 0:
         raise InputError("--limit", f"{args.limit} kernels", "give 0 or more")
-    path = Path(args.file)
-    return _kineto(args, read_kineto(path))
+    profile = read_profile(Path(args.file), limits_of(args))
+    return _kineto(args, profile) if isinstance(profile, Profile) else _nsight(args, profile)
+
+
+def limits_of(args: argparse.Namespace) -> ProfileLimits:
+    """The limits with what the options change."""
+    if args.max_bytes is None:
+        return DEFAULT_LIMITS
+    if args.max_bytes < 1:
+        raise InputError("--max-bytes", f"{args.max_bytes} bytes", "give 1 or more")
+    return replace(DEFAULT_LIMITS, total_bytes=args.max_bytes)
+
+
+def _nsight(args: argparse.Namespace, kernels: list[NsightKernel]) -> int:
+    if args.json:
+        document = [
+            {
+                "id": one.number,
+                "kernel": one.name,
+                "grid": list(one.grid),
+                "block": list(one.block),
+                "compute_capability": one.capability,
+                "metrics": [
+                    {"metric": m.name, "unit": m.unit, "value": m.value, "text": m.text}
+                    for m in one.metrics.values()
+                ],
+            }
+            for one in kernels
+        ]
+        print_json({"kind": "nsight", "kernels": document})
+        return 0
+    for one in kernels[: args.limit]:
+        print(
+            f"{one.name}: grid {list(one.grid)}, block {list(one.block)}, compute capability {one.capability}"
+        )
+        print_table(
+            ["metric", "unit", "value"],
+            [
+                (m.name, m.unit or "-", m.text if m.value is None else f"{m.value:,.2f}")
+                for m in one.metrics.values()
+            ],
+        )
+    if len(kernels) > args.limit:
+        print(f"… {len(kernels) - args.limit} more; --limit {len(kernels)} shows them")
+    return 0
 
 
 def _kineto(args: argparse.Namespace, profile: Profile) -> int:
@@ -84,13 +130,14 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
         str(row["registers_per_thread"]),
         f"{row['shared_bytes_per_block']:,}",
         f"{row['duration_us']:,.1f}",
-        _number(row["gap_us"], 1),
-        _number(row["profiler_occupancy_pct"], 0),
-        _number(row["our_occupancy_pct"], 0),
-        _number(row["theoretical_occupancy_pct"], 1),
+        number(row["gap_us"], 1),
+        number(row["profiler_occupancy_pct"], 0),
+        number(row["our_occupancy_pct"], 0),
+        number(row["theoretical_occupancy_pct"], 1),
         " ".join(row["limiters"]),
     )
 
 
-def _number(value: float | None, digits: int) -> str:
+def number(value: float | None, digits: int) -> str:
+    """A number for a table, - for none."""
     return "-" if value is None else f"{value:,.{digits}f}"

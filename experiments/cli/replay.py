@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.cli.common import add_common, add_set
-from experiments.cli.replaying import add_limits, finish
+from experiments.cli.replaying import add_checkpoints, add_limits, add_timeline, finish
+from hwmodels.errors import InputError
 
 EPILOG = """\
 examples:
@@ -15,8 +16,8 @@ examples:
 
 TRACE is a trace file (.trace.npz), a run that Accel-Sim's tracer recorded (kernelslist.g) or one kernel of it
 (.traceg, .traceg.xz), or a shipped kernel with its parameters: kernel:NAME[,key=value...].
-Several are replayed in order. --set takes the keys of a config: gpu.<key>, launch, intervals.cycles,
-workload.l2_state. Without --out nothing is written.
+Several are replayed in order. --timeline writes timeline.json into --out. --set takes the keys of
+a config: gpu.<key>, launch, intervals.cycles, workload.l2_state. Without --out nothing is written.
 """
 
 
@@ -32,6 +33,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--engine", default="reference", metavar="NAME", help="reference or compiled")
     parser.add_argument("--out", metavar="DIR", help="folder for tables and pictures")
     add_limits(parser)
+    add_checkpoints(parser)
+    add_timeline(parser)
     add_set(parser)
     add_common(parser)
     return parser
@@ -44,4 +47,6 @@ def run(args: argparse.Namespace) -> int:
 
     values = {"name": "replay", "gpu": [args.gpu], "engine": args.engine, "workload.traces": args.traces}
     config = make_config(values, "replay", parse_settings(args.settings))
+    if args.timeline and not args.out:
+        raise InputError("--timeline", "there is no folder for it", "give --out DIR too")
     return finish(args, config, Path(args.out) if args.out else None)

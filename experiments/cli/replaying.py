@@ -4,7 +4,7 @@ end.
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,10 @@ from hwmodels.errors import InputError
 if TYPE_CHECKING:
     from experiments.config import Config
     from experiments.run import Outcome
+    from simulator.statistics.result import Result
+
+TIMELINE_BLOCKS = 400
+"""Blocks of each kernel that a timeline shows unless told otherwise: several waves of most cards."""
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
@@ -23,10 +27,44 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-seconds", type=_seconds, metavar="S", help="end the command after this long")
 
 
+def add_checkpoints(parser: argparse.ArgumentParser) -> None:
+    """Where the state is written, and where to go on from."""
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="FILE",
+        help="write the state there at Ctrl-C, SIGTERM, SIGUSR1 (and go on) and at a limit",
+    )
+    parser.add_argument(
+        "--resume", type=Path, metavar="FILE", help="go on from a checkpoint, to exactly the same result"
+    )
+
+
+def add_timeline(parser: argparse.ArgumentParser) -> None:
+    """The timeline, and how many blocks stand in it."""
+    parser.add_argument(
+        "--timeline", action="store_true", help="write timeline.json too, for Perfetto and trace tools"
+    )
+    parser.add_argument(
+        "--timeline-blocks",
+        type=_blocks,
+        metavar="N",
+        help=f"with --timeline: the first N blocks of each kernel (default: {TIMELINE_BLOCKS}; 0: none)",
+    )
+
+
+def timeline_blocks(args: argparse.Namespace) -> int:
+    """How many blocks of each kernel a replay has to keep."""
+    if not args.timeline:
+        if args.timeline_blocks is not None:
+            raise InputError("--timeline-blocks", "there is no timeline", "give --timeline too")
+        return 0
+    return TIMELINE_BLOCKS if args.timeline_blocks is None else int(args.timeline_blocks)
+
+
 def finish(args: argparse.Namespace, config: "Config", folder: Path | None) -> int:
     """Replay a config, write its folder where there is one, and print what came out."""
     from experiments.folder import prepare
-    from experiments.run import Limits, run
 
     if config["sweep"]:
         say("note: the config's sweep is left to `stallscope sweep`; this replays the point outside it")
@@ -35,24 +73,67 @@ def finish(args: argparse.Namespace, config: "Config", folder: Path | None) -> i
         def report(share: float, cycle: int) -> None:
             progress.update(f"SM cycle {cycle:,}", share)
 
-        outcome = run(
-            config,
-            Limits(args.max_cycles, args.max_seconds),
-            report,
-            getattr(args, "workers", 1),
-            ready=None if folder is None else lambda: prepare(folder),
-        )
+        ready = None if folder is None else lambda: prepare(folder)
+        outcome = _replayed(args, config, report, ready)
     if folder is not None:
         from experiments.plots.pictures import draw_all
 
         outcome.write(folder)
         draw_all(outcome.results, folder)
+        _write_timeline(args, outcome.results, folder)
     if args.json:
         kernels = [row for result in outcome.results for row in result.kernels.to_dict("records")]
         print_json({**outcome.summary, "kernels": kernels})
     else:
         _print(outcome, folder)
     return 0
+
+
+def _replayed(
+    args: argparse.Namespace,
+    config: "Config",
+    report: Callable[[float, int], None],
+    ready: Callable[[], object] | None,
+) -> "Outcome":
+    """What came of the replays; with --checkpoint an interruption leaves a file to go on from."""
+    from contextlib import nullcontext
+
+    from experiments.checkpoints import listening, session
+    from experiments.run import Limits, run
+
+    limits = Limits(args.max_cycles, args.max_seconds, timeline_blocks(args))
+    workers = getattr(args, "workers", 1)
+    if not args.checkpoint and not args.resume:
+        return run(config, limits, report, workers, ready=ready)
+    if config["sample"] is not None:
+        option = "--checkpoint" if args.checkpoint else "--resume"
+        raise InputError(option, "a sampled replay keeps no checkpoint", f"leave out {option}, or sample")
+    with (
+        session(args.checkpoint, args.resume) as parts,
+        listening() if args.checkpoint else nullcontext() as heard,
+    ):
+        try:
+            outcome = run(config, limits, report, workers, ready=ready, session=parts, heard=heard)
+        except KeyboardInterrupt:
+            if args.checkpoint and args.checkpoint.exists():
+                say(f"checkpoint: {args.checkpoint}; go on with --resume {args.checkpoint}")
+            raise
+    if args.checkpoint:
+        say(f"checkpoint: {args.checkpoint}")
+    return outcome
+
+
+def _write_timeline(args: argparse.Namespace, results: "Sequence[Result]", folder: Path) -> None:
+    """The timeline where one was asked for; one of an earlier run would lie beside these tables."""
+    from experiments.timeline.document import FILE_NAME, timeline
+
+    path = folder / FILE_NAME
+    if not args.timeline:
+        path.unlink(missing_ok=True)
+        return
+    made = timeline(results)
+    say(f"{path}: {made.size}")
+    made.write(path)
 
 
 def _print(outcome: "Outcome", folder: Path | None) -> None:
@@ -81,6 +162,10 @@ def _print_some(before: str, texts: Sequence[str]) -> None:
 
 def _cycles(text: str) -> int:
     return int(_positive(text, "--max-cycles", "a whole number of SM cycles", whole=True))
+
+
+def _blocks(text: str) -> int:
+    return 0 if text == "0" else int(_positive(text, "--timeline-blocks", "a whole number", whole=True))
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:

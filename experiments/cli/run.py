@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.cli.common import add_common, add_set
-from experiments.cli.replaying import add_limits, add_workers, finish
+from experiments.cli.replaying import add_checkpoints, add_limits, add_timeline, add_workers, finish
 
 EPILOG = """\
 examples:
@@ -13,6 +13,7 @@ examples:
   stallscope run mine.yaml --out results/mine
   stallscope run mine.yaml --gpu a100-sxm-40gb --set gpu.scale=1/4 --set workload.batch=2
   stallscope run mine.yaml --json > summary.json
+  stallscope run copy --timeline                                timeline.json for https://ui.perfetto.dev
 
 CONFIG is a YAML file or the name of a shipped one (copy, cap-wins, cap-loses,
 resnet50-conv-bn-relu). The folder gets
@@ -31,6 +32,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--engine", metavar="NAME", help="reference or compiled")
     parser.add_argument("--out", metavar="DIR", help="folder for the results (default: results/NAME)")
     add_limits(parser)
+    add_checkpoints(parser)
+    add_timeline(parser)
     add_workers(parser)
     add_set(parser)
     add_common(parser)

@@ -21,7 +21,8 @@ def template_arguments(name: str) -> list[str]:
     call = text.find("(")
     if start < 0 or 0 <= call < start:
         return []
-    depth, begin, found = 0, start + 1, []
+    depth, begin = 0, start + 1
+    found: list[str] = []
     for at in range(start, len(text)):
         mark = text[at]
         if mark in "<({[":

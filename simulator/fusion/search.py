@@ -62,7 +62,7 @@ class Search:
             for one, cover in zip(candidates, self.covers, strict=True)
         ]
         for places in self.by_item:
-            places.sort(key=lambda at: (reduced[at], -self.covers[at].bit_count(), at))
+            places.sort(key=lambda at: (reduced[at], self.covers[at].bit_count(), at))
 
     def number_items(self) -> None:
         """One item an operator, or one a use where it may be copied; which of them each candidate covers."""

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.machine.checkpoint.file import Checkpoint
+    from simulator.machine.checkpoint.keeper import Keeper
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,10 @@ class Options:
     """Keep place and time of this many blocks of each kernel, from the grid's first on."""
     progress: Callable[[float, int], None] | None = None
     """Called now and then with (share of the blocks done, SM cycle)."""
+    keeper: Keeper | None = None
+    """Writes checkpoints when that is wished, and when a limit comes first."""
+    resume: Checkpoint | None = None
+    """Where to go on from; it has been found to fit these traces, card and options."""
     priority: Callable[[], int] | None = None
     """Reference engine, tests only: SimPy priority of each event, to shuffle simultaneous ones."""
     reverse_build: bool = False

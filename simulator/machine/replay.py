@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hwmodels import Gpu
@@ -16,6 +18,7 @@ from simulator.machine.options import Options, Preload
 from simulator.trace.schema import KernelTrace
 
 if TYPE_CHECKING:
+    from simulator.machine.checkpoint.keeper import Keeper
     from simulator.statistics.result import Result
 
 ENGINES = {
@@ -43,13 +46,17 @@ def replay(
     progress: Callable[[float, int], None] | None = None,
     variant: str = "replay",
     sample: float | None = None,
+    checkpoint: Keeper | str | Path | None = None,
+    resume: str | Path | None = None,
 ) -> Result:
     """Replay kernels in order on a card.
 
     `launch` is "stream" or "graph"; `l2_state` "cold", or "warm": inputs and weights are in L2 before the
     first kernel as far as they fit, in the order in which kernels name them. `progress` gets (share done, SM
     cycle). `sample` replays of each long kernel of equal blocks only the first, until the stated bound of its
-    cycles' error is within this share of them, and carries the rest on. Raises InputError for a kernel that
+    cycles' error is within this share of them, and carries the rest on. `checkpoint` names a file to which a
+    replay that a limit cuts short writes its state (or a Keeper, which may wish for more); `resume` one to go
+    on from, to exactly the result of an undisturbed replay. Raises InputError for a kernel that
     can't launch or an unknown name, ResultError for a deadlock or an identity that does not hold.
     """
     kernels = list(traces)
@@ -73,6 +80,12 @@ def replay(
         keep_blocks=keep_blocks,
         progress=progress,
     )
+    if checkpoint is not None or resume is not None:
+        if sample is not None:
+            raise InputError(
+                "replay", "a sampled replay keeps no checkpoint", "leave out sample, or checkpoint"
+            )
+        options = _kept(options, kernels, gpu, engine, checkpoint, resume)
     from simulator.statistics.result import Result
 
     simulate = importlib.import_module(ENGINES[engine]).simulate
@@ -82,6 +95,25 @@ def replay(
 
     record, sampling = sampled_replay(kernels, gpu, options, simulate, sample)
     return Result(record, kernels, gpu, variant, sampling=sampling)
+
+
+def _kept(
+    options: Options,
+    kernels: list[KernelTrace],
+    gpu: Gpu,
+    engine: str,
+    checkpoint: Keeper | str | Path | None,
+    resume: str | Path | None,
+) -> Options:
+    """The options with where to write checkpoints and where to go on from."""
+    from simulator.machine.checkpoint import file, keeper
+
+    start = None
+    if resume is not None:
+        start = file.read(Path(resume))
+        file.check_fit(start, keeper.header_of(engine, kernels, gpu, options), str(resume))
+    writer = keeper.Keeper(Path(checkpoint)) if isinstance(checkpoint, str | Path) else checkpoint
+    return replace(options, keeper=writer, resume=start)
 
 
 def warm_inputs(traces: Sequence[KernelTrace], gpu: Gpu) -> tuple[Preload, ...]:

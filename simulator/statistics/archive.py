@@ -22,7 +22,7 @@ from simulator.statistics.schema import COUNTER_NAMES, DRAM_COUNTERS
 from simulator.statistics.source import Source
 
 FILE_NAME = "raw.json"
-FORMAT = 3
+FORMAT = 4
 MAX_BYTES = 2_000_000_000
 
 

@@ -69,12 +69,18 @@ class CardFacts:
     """Of each operation class (by its integer value) the pipeline; empty where the card lacks it."""
     interval_tenths: tuple[int, ...]
     """Of each operation class the tenths of a cycle that one issue occupies a sub-core's pipeline."""
+    fj_per_byte: tuple[int, ...]
+    """Femtojoules of a byte at DRAM, L2, L1 and shared memory."""
+    warp_fj: tuple[int, ...]
+    """Of each operation class the femtojoules of a warp instruction with all lanes; 0 where there is none."""
 
     @classmethod
     def of(cls, gpu: Gpu) -> CardFacts:
         """The facts of a card."""
+        from hwmodels.energy import warp_energy_fj
         from hwmodels.operations import Operation
 
+        energy = gpu.energy
         timings = [gpu.operations.get(operation) for operation in Operation]
         return cls(
             name=gpu.name,
@@ -95,6 +101,16 @@ class CardFacts:
             link_bytes_per_cycle=gpu.crossbar.partition_link_bytes_per_cycle,
             pipelines=tuple("" if timing is None else timing.pipeline.name.lower() for timing in timings),
             interval_tenths=tuple(0 if timing is None else timing.interval_tenths for timing in timings),
+            fj_per_byte=(
+                energy.dram_fj_per_byte,
+                energy.l2_fj_per_byte,
+                energy.l1_fj_per_byte,
+                energy.shared_fj_per_byte,
+            ),
+            warp_fj=tuple(
+                0 if timing is None else warp_energy_fj(energy, operation, timing.pipeline)
+                for operation, timing in zip(Operation, timings, strict=True)
+            ),
         )
 
 

@@ -1,4 +1,4 @@
-"""The outcome of a replay as a person uses it: six tables, the totals, and whether everything adds up.
+"""The outcome of a replay as a person uses it: seven tables, the totals, and whether everything adds up.
 
 A result is made from the raw record and keeps nothing else but launch headers and peak rates, so that it
 can be saved whole and loaded without traces or card. Making it from a complete run checks every identity
@@ -107,6 +107,11 @@ class Result:
         return frame("traffic", self.source)
 
     @cached_property
+    def energy(self) -> pd.DataFrame:
+        """Microjoules by kernel and level."""
+        return frame("energy", self.source)
+
+    @cached_property
     def intervals(self) -> pd.DataFrame:
         """Counters and states over time."""
         return frame("intervals", self.source)
@@ -173,7 +178,7 @@ class Result:
         return ratio(spent_fs, accesses * self.record.sm_period_fs)
 
     def save(self, folder: str | Path) -> Path:
-        """Write the six tables as CSV, and the raw record, which `load` reads back whole."""
+        """Write the seven tables as CSV, and the raw record, which `load` reads back whole."""
         target = Path(folder)
         make_folder(target)
         for name in TABLES:

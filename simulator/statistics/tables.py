@@ -1,4 +1,4 @@
-"""The six tables by name: which columns each has, in which order, and how its rows become a DataFrame.
+"""The seven tables by name: which columns each has, in which order, and how its rows become a DataFrame.
 
 Columns of whole numbers that may be empty are pandas `Int64`, so that a count never turns into a float on
 its way. The names of the tables are the names of the CSV files of a result folder. Each ends with `partial`:
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from simulator.statistics import tables_kernels
+from simulator.statistics.energy import ENERGY_COLUMNS, energy_rows
 from simulator.statistics.source import Source
 from simulator.statistics.tables_intervals import INTERVAL_COLUMNS, interval_rows
 from simulator.statistics.tables_kernels import PARTIAL, kernel_rows
@@ -41,6 +42,7 @@ TABLES: dict[str, Table] = {
     "latency": Table((*LATENCY_COLUMNS, PARTIAL), latency_rows),
     "occupancy": Table((*OCCUPANCY_COLUMNS, PARTIAL), occupancy_rows, ("blocks_per_sm",)),
     "traffic": Table((*TRAFFIC_COLUMNS, PARTIAL), traffic_rows, TRAFFIC_COLUMNS[5:]),
+    "energy": Table((*ENERGY_COLUMNS, PARTIAL), energy_rows, ("bytes",)),
     "intervals": Table((*INTERVAL_COLUMNS, PARTIAL), interval_rows),
 }
 

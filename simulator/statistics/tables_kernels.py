@@ -12,6 +12,7 @@ from typing import Any
 
 from simulator.statistics.bound import bound_of, utilisation_pct
 from simulator.statistics.bus import sectors_written_during
+from simulator.statistics.energy import energy_uj
 from simulator.statistics.phases import GLOBAL_LOAD, LOCAL_LOAD
 from simulator.statistics.record import LIMITERS, KernelRecord
 from simulator.statistics.sample import PPM
@@ -61,6 +62,11 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("local_bytes", "bytes", "spill traffic at L1"),
     ("mean_load_latency_cycles", "SM cycles", "global and local loads, from issue to write-back"),
     ("mean_access_latency_cycles", "SM cycles", "accesses of operators to their inputs, wherever these live"),
+    (
+        "energy_uj",
+        "µJ",
+        "of its bytes and instructions, by the card's energies of events; without static power",
+    ),
     ("bound", "", "the busiest resource, or latency when none is busy above 60 %"),
     ("l2_throughput_pct", "%", "of the slices' peak"),
     ("l1_throughput_pct", "%", "of the data port that L1 and shared memory have in an SM"),
@@ -105,6 +111,7 @@ def _row(source: Source, place: int, kernel: KernelRecord, busy: dict[str, float
         ),
         **_traffic(kernel, busy),
         **_latency(source, kernel),
+        "energy_uj": energy_uj(source, place),
         "bound": bound_of(busy),
         "l2_throughput_pct": busy.get("l2", 0.0),
         "l1_throughput_pct": busy.get("l1", 0.0) + busy.get("shared", 0.0),

@@ -85,8 +85,9 @@ def check_header(trace: KernelTrace) -> None:
         refuse(place, f"warps of {named} barriers are given, of {trace.barriers}", f"say barriers={named}")
     for barrier, warps in enumerate(trace.barrier_warps):
         if not 0 <= warps <= trace.warps_per_block:
-            most = trace.warps_per_block
-            refuse(place, f"{warps} warps meet at barrier {barrier}", f"give 0 (all) to {most}")
+            refuse(
+                place, f"{warps} warps meet at barrier {barrier}", f"give 0 (all) to {trace.warps_per_block}"
+            )
     for tensor in trace.tensors:
         where = f"{place}, tensor {tensor.name!r}"
         if tensor.kind not in TENSOR_KINDS:

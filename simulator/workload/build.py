@@ -21,7 +21,7 @@ from simulator.workload.builders.opaque import opaque_kernel
 from simulator.workload.element_operators import refused
 from simulator.workload.epilogue_operators import stage_of
 from simulator.workload.families import family_of
-from simulator.workload.graph import Graph, Operator
+from simulator.workload.graph import KERNEL, Graph, Operator
 from simulator.workload.groups import Group
 from simulator.workload.ir import Kernel
 from simulator.workload.layout import Layout, Placement
@@ -75,7 +75,7 @@ class KernelMaker:
         first = group.operators[0]
         if convolution_of(self.graph, first)[0] is not None or self.product(first) is not None:
             return [self.kernel(group)]
-        if is_chain(self.graph, group.operators):
+        if self.graph.rounding == KERNEL and is_chain(self.graph, group.operators):
             return [self.kernel(group)]
         family, reason = family_of(self.graph, first)
         if family is not None:

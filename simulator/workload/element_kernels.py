@@ -1,5 +1,8 @@
-"""The kernel of a region of element-wise operators."""
+"""The kernel of a region of element-wise operators. Its space is the largest result; a smaller value inside
+is computed again for each element that it spreads over.
+"""
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from simulator.workload import row_operators
@@ -17,7 +20,8 @@ def kernels(maker: "KernelMaker", operators: tuple[Operator, ...], name: str) ->
     """One kernel that reads each outside value once and writes each value that leaves the region."""
     if any(operator.kind in row_operators.KINDS for operator in operators):
         return row_operators.kernels(maker, operators, name)
-    shape = result_shape(maker.graph, operators[0])
+    shapes = (result_shape(maker.graph, operator) for operator in operators)
+    shape = max(shapes, key=lambda one: (prod(one), len(one)))
     program = ElementProgram(maker.graph, maker.place, maker.layout, maker.vector, shape)
     for operator in operators:
         program.add(operator)

@@ -3,13 +3,14 @@ values that are read once, kept in registers, and written where somebody outside
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from simulator.trace.schema import TensorInfo
 from simulator.workload.builders.axes import right_aligned
 from simulator.workload.builders.cells import LIMITS
 from simulator.workload.builders.pointwise_program import RANDOM, Node, Operand, Pointwise, Result
 from simulator.workload.element_operators import BINARY, UNARY, VARIADIC, axis_of, number
-from simulator.workload.graph import Graph, Operator
+from simulator.workload.graph import OPERATOR, Graph, Operator
 from simulator.workload.layout import Layout
 
 Place = Callable[[str], TensorInfo]
@@ -85,6 +86,8 @@ class ElementProgram:
         else:
             value = OTHER_OPERATORS[kind](self, operator, result)
         self.values[result] = value
+        if value >= 0 and self.graph.rounding == OPERATOR and self.graph.tensors[result].dtype == "float16":
+            self.nodes[value] = replace(self.nodes[value], rounds=True)
 
     def constant(self, name: str) -> float | None:
         """The number of a constant that is one for all elements; None where it is not known."""
@@ -139,9 +142,10 @@ class ElementProgram:
         def moved(value: int) -> int:
             return -value - 1 if value < 0 else value + count
 
+        read = {value for one in self.nodes for value in one.inputs}
         nodes = tuple(
-            Node(one.function, one.operator, tuple(map(moved, one.inputs)), one.result, one.numbers)
-            for one in self.nodes
+            replace(one, inputs=tuple(map(moved, one.inputs)), rounds=one.rounds and value in read)
+            for value, one in enumerate(self.nodes)
         )
         results = tuple(Result(moved(one.value), one.info, one.layout, one.operator) for one in self.results)
         return Pointwise(tuple(self.operands), nodes, results, SEED)

@@ -10,6 +10,7 @@ from math import prod
 
 from hwmodels.errors import InputError, unknown
 
+KERNEL, OPERATOR = "kernel", "operator"
 MAX_ELEMENTS = 1 << 40
 ITEM_BYTES = {
     "float16": 2,
@@ -83,12 +84,15 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Operators in topological order and every tensor that they mention."""
+    """Operators in topological order and every tensor that they mention. `rounding` says where values of half
+    precision are rounded: where a kernel stores them (KERNEL), or behind each operator (OPERATOR).
+    """
 
     name: str
     operators: tuple[Operator, ...]
     tensors: Mapping[str, Tensor]
     whole: frozenset[str] = frozenset()
+    rounding: str = KERNEL
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -159,4 +163,4 @@ class Graph:
                     leaves = tensor.kind == "output" or not readers or not readers <= chosen
                     kind = "output" if leaves else "intermediate"
                 tensors[name] = replace(tensor, kind=kind)
-        return Graph(self.name, operators, tensors, self.kinds)
+        return Graph(self.name, operators, tensors, self.kinds, self.rounding)

@@ -4,8 +4,8 @@ shared memory, barriers, shuffles, atomics and asynchronous copies.
 Each operation has a timing class (what the machine sees) and an effect (what it computes, for the
 interpreter). A virtual register is a mutable group of 1, 2 or 4 aligned words, or a predicate; it is not
 single-assignment. Addresses stand twice, as the register that program arithmetic fills and as the closed form
-that the trace carries; the interpreter proves them equal. Divergent control flow is not modelled: lanes are
-predicated.
+that the trace carries; the interpreter proves them equal. Divergent control flow within a warp is not
+modelled: lanes are predicated. Warps may go different ways (`Repeat.only`).
 """
 
 from collections.abc import Iterator
@@ -182,10 +182,15 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A loop: `trips` turns of the body, at least one; its back-branch is the body's last operation."""
+    """A loop: `trips` turns of the body, at least one; its back-branch is the body's last operation.
+
+    With `only` it is no loop but an arm: one turn for the warps for which all these conditions hold, which
+    may not depend on the lane. The branch that the others take over it is the operation before it.
+    """
 
     trips: int
     body: tuple["Op | Repeat", ...]
+    only: tuple[Guard, ...] = ()
 
 
 Body = tuple[Op | Repeat, ...]
@@ -203,6 +208,8 @@ class Kernel:
     operators: tuple[str, ...]
     tensors: tuple[TensorInfo, ...]
     notes: tuple[tuple[str, str], ...] = ()
+    barrier_warps: tuple[int, ...] = ()
+    """Warps that meet at each barrier; 0, or nothing: all of the block."""
 
 
 def walk(body: Body) -> Iterator[tuple[int, Op]]:
@@ -211,4 +218,4 @@ def walk(body: Body) -> Iterator[tuple[int, Op]]:
         if isinstance(item, Op):
             yield 0, item
         else:
-            yield from ((depth + 1, op) for depth, op in walk(item.body))
+            yield from ((depth + (not item.only), op) for depth, op in walk(item.body))

@@ -8,7 +8,7 @@ register pressure.
 
 from dataclasses import dataclass
 
-from simulator.workload.ir import Body, Op, Part, Repeat, Virtual
+from simulator.workload.ir import Body, Effect, Op, Part, Repeat, Virtual
 
 WORDS = 4
 
@@ -97,8 +97,9 @@ def flatten(body: Body, depth: int, ops: list[Op], depths: list[int], loops: lis
     for item in body:
         if isinstance(item, Repeat):
             begin = len(ops)
-            flatten(item.body, depth + 1, ops, depths, loops)
-            loops.append((begin, len(ops) - 1))
+            flatten(item.body, depth + (not item.only), ops, depths, loops)
+            if not item.only:
+                loops.append((begin, len(ops) - 1))
         else:
             ops.append(item)
             depths.append(depth)
@@ -116,8 +117,10 @@ def backward(body: Body, start: int, live: int, before: list[int], after: list[i
             entry = backward(item.body, begin, live, before, after)
             # A second pass is enough: what a turn needs does not depend on how often it was passed on.
             entry = backward(item.body, begin, live | entry, before, after)
-            live = entry
+            live = entry | live if item.only else entry
         else:
+            if item.effect is Effect.EXIT and item.when is None:
+                live = 0
             after[begin] = live
             if item.writes_all_lanes:
                 for part in item.dst:

@@ -9,6 +9,9 @@ from simulator.trace.schema import Instruction, KernelTrace, Loop, Program
 from simulator.workload.allocate import Allocation, allocate
 from simulator.workload.ir import Body, Kernel, Op, Part, Repeat
 
+FAR = 1 << 32
+"""More than any block or warp number."""
+
 
 def lower(kernel: Kernel, cap: int | None = None) -> KernelTrace:
     """Allocate registers within `cap` and make the trace."""
@@ -33,7 +36,8 @@ def trace_of(allocation: Allocation) -> KernelTrace:
         registers_per_thread=allocation.registers_per_thread,
         shared_bytes_per_block=kernel.shared_bytes,
         local_bytes_per_thread=allocation.spill_bytes_per_thread,
-        barriers=1 if kernel.shared_bytes else 0,
+        barriers=max(len(kernel.barrier_warps), 1 if kernel.shared_bytes else 0),
+        barrier_warps=kernel.barrier_warps,
         operators=kernel.operators,
         tensors=kernel.tensors,
         program=Program(lowered(kernel.body, allocation.places)),
@@ -44,11 +48,23 @@ def trace_of(allocation: Allocation) -> KernelTrace:
 def lowered(body: Body, places: dict[int, int]) -> tuple[Instruction | Loop, ...]:
     """Each operation as an instruction."""
     return tuple(
-        Loop(Expression(item.trips), lowered(item.body, places))
+        Loop(trips_of(item), lowered(item.body, places))
         if isinstance(item, Repeat)
         else instruction(item, places)
         for item in body
     )
+
+
+def trips_of(item: Repeat) -> Expression:
+    """Turns of a loop; of an arm 1 where all its conditions hold, and 0 or less elsewhere.
+
+    (value − high + FAR) // FAR is 1 from `high` on and 0 below, for all values within FAR.
+    """
+    trips = Expression(item.trips)
+    for guard in item.only:
+        trips -= (guard.expression - guard.high + FAR) // FAR
+        trips -= (-guard.expression + (guard.low - 1 + FAR)) // FAR
+    return trips
 
 
 def instruction(op: Op, places: dict[int, int]) -> Instruction:

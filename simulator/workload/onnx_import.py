@@ -40,7 +40,13 @@ def import_onnx(model: str | os.PathLike[str], batch: int | None = None, dtype: 
         if name not in known:
             raise unknown("workload.onnx", "model", name, known)
         path = known[name]
-    return graph_of(read(path), path.stem, batch, dtype)
+    try:
+        return graph_of(read(path), path.stem, batch, dtype)
+    except InputError as error:
+        # What is wrong with a model's inside is said with the file in which it was found.
+        known_place = error.place.startswith((str(path), "workload."))
+        place = error.place if known_place else f"{path}:{error.place.removeprefix(path.stem).lstrip(': ')}"
+        raise InputError(place.rstrip(":"), error.problem, error.remedy) from None
 
 
 def read(path: Path) -> Any:

@@ -32,13 +32,14 @@ class Planned:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """All kernels of a graph part under one strategy, in launch order; views are operators without a kernel
-    because they move nothing.
+    because they move nothing. `groups` are the operators of each launch, views too.
     """
 
     graph: Graph
     strategy: str
     kernels: tuple[Planned, ...]
     views: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
 
     @property
     def traces(self) -> list[KernelTrace]:
@@ -62,7 +63,8 @@ def plan_for(
     maker = KernelMaker(graph, target, placement)
     planned = []
     views = []
-    for group in groups_for(graph, strategy):
+    groups = groups_for(graph, strategy)
+    for group in groups:
         made = maker.kernels(group)
         if not made:
             views.append(f"{group.operators[0].name}: {group.operators[0].kind} is a view")
@@ -70,7 +72,7 @@ def plan_for(
             allocation = allocate(kernel, cap)
             reason = dict(kernel.notes).get("opaque", "")
             planned.append(Planned(group, allocation, trace_of(allocation), reason))
-    return Plan(graph, strategy, tuple(planned), tuple(views))
+    return Plan(graph, strategy, tuple(planned), tuple(views), tuple(groups))
 
 
 def kernels_for(

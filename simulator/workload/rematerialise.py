@@ -122,7 +122,7 @@ def recomputed(
     for item in body:
         if isinstance(item, Repeat):
             inner, next_number = recomputed(item.body, virtual, recipe, temporaries, next_number)
-            out.append(Repeat(item.trips, inner))
+            out.append(replace(item, body=inner))
         elif any(part.virtual == virtual for part in item.src):
             stand_in = Virtual(next_number, virtual.words, virtual.name)
             next_number += 1

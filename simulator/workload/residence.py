@@ -6,12 +6,12 @@ by chance is an estimate by capacity: what is moved from the write to the read f
 only a replay tells.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from hwmodels.operations import Operation, Space, space_of
 from simulator.workload.apart import Separations
 from simulator.workload.dataflow import Edge, analyse
-from simulator.workload.groups import groups_for
 from simulator.workload.plan import Plan, Planned
 
 REGISTERS, SHARED, VIEW = "registers", "shared memory", "view"
@@ -35,11 +35,15 @@ class Residence:
         return bool(self.kernel)
 
 
-def residence(plan: Plan, l2_bytes: int = 0) -> tuple[Residence, ...]:
-    """The residence of every edge of a plan's graph, on a card with so much L2."""
-    views = frozenset(text.partition(":")[0] for text in plan.views)
-    groups = groups_for(plan.graph, plan.strategy)
-    separations = Separations(plan.graph, plan.strategy, groups, views)
+def residence(
+    plan: Plan, l2_bytes: int = 0, reason: Callable[[Edge], str] | None = None
+) -> tuple[Residence, ...]:
+    """The residence of every edge of a plan's graph, on a card with so much L2. `reason` says why an edge is
+    between kernels; left out, the plain rules do.
+    """
+    if reason is None:
+        views = frozenset(text.partition(":")[0] for text in plan.views)
+        reason = Separations(plan.graph, plan.strategy, list(plan.groups), views).reason
     made: dict[str, list[int]] = {}
     for at, kernel in enumerate(plan.kernels):
         for operator in kernel.group.operators:
@@ -49,14 +53,14 @@ def residence(plan: Plan, l2_bytes: int = 0) -> tuple[Residence, ...]:
     for edge in analyse(plan.graph).edges:
         writers, readers = made.get(edge.producer, []), made.get(edge.consumer, [])
         if not writers or not readers:
-            found.append(Residence(edge, VIEW, "", separations.reason(edge)))
-        elif writers == readers:
-            kernels = [plan.kernels[at] for at in writers]
+            found.append(Residence(edge, VIEW, "", reason(edge)))
+        elif set(readers) <= set(writers):
+            kernels = [plan.kernels[at] for at in readers]
             found.append(Residence(edge, inside(edge.tensor, kernels), kernels[0].trace.name, ""))
         else:
             between = sum(moved[writers[-1] : readers[0] + 1])
             place = CHANCE if between <= l2_bytes else GLOBAL
-            found.append(Residence(edge, place, "", separations.reason(edge)))
+            found.append(Residence(edge, place, "", reason(edge)))
     return tuple(found)
 
 

@@ -55,7 +55,7 @@ def rewritten(body: Body, virtual: Virtual, home: int, spills: Spills, known: se
     for item in body:
         if isinstance(item, Repeat):
             known |= words_written(item.body, virtual)
-            out.append(Repeat(item.trips, rewritten(item.body, virtual, home, spills, known)))
+            out.append(replace(item, body=rewritten(item.body, virtual, home, spills, known)))
         elif any(part.virtual == virtual for part in (*item.dst, *item.reads)):
             out.extend(with_traffic(item, virtual, home, spills, known))
             known |= words_written((item,), virtual)

@@ -25,7 +25,9 @@ WITHOUT_EFFECT = {
 KEYS = {
     key: kind
     for key, kind in gpu_keys().items()
-    if isinstance(kind, (Number, Nanoseconds, Numbers, Choice)) and not key.startswith("operations.")
+    # Times of operations have a test below; energies have no part in time.
+    if isinstance(kind, (Number, Nanoseconds, Numbers, Choice))
+    and not key.startswith(("operations.", "energy."))
 }
 FIRST = {
     "sm.l0_instruction_kib": "long program",

@@ -24,6 +24,7 @@ NONE = Totals(
     kernel_time_us=30.0, dram_bytes=8_000_000, dirty_bytes_left=0, l2_read_bytes=9_000_000,
     warp_instructions=1_000, registers_per_thread=96, achieved_occupancy_pct=25.0,
     mean_access_latency_cycles=400.0, stalls={**ZERO, **STALLS}, partial=False,
+    energy_uj=5.0,
 )  # fmt: skip
 FUSED = replace(
     NONE, variant="vertical", kernels=1, launch_cycles=2_000, time_us=22.0, kernel_time_us=20.0,

@@ -52,12 +52,3 @@ def test_a_part_that_is_not_there_names_the_list(tmp_path: Path) -> None:
     text = refusal(path, f"workload:\n  first: n7\n  operators:\n    - {RELU}\n")
     assert text.startswith(f"{path}:workload.operators")
     assert "n7" in text
-
-
-@pytest.mark.parametrize(
-    "name", ["horizontal", "best", "analytic-toy", "tvm-style", "horizontal-then-vertical"]
-)
-def test_a_strategy_of_a_later_version_names_those_of_this_one(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "mine.yaml"
-    text = refusal(path, f"workload: {{onnx: light_resnet50}}\nfusion: [none, {name}]\n")
-    assert text == f"{path}:fusion[1]: '{name}' is not in this version; valid now: none, vertical"

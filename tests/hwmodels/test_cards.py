@@ -18,18 +18,54 @@ BANDWIDTH_GB_S = {
     "h100-sxm": 3352,
     "h100-pcie": 2039,
     "h800-pcie": 2039,
+    "a100-pcie-40gb": 1555,
+    "gh200": 4024,
+    "h200-sxm": 4800,
+    "rtx-3090": 936,
     "rtx-a6000": 768,
+    "a40": 696,
+    "l40": 864,
+    "rtx-4090": 1008,
 }
-MEMORY_GIB = {"v100-sxm2-16gb": 16, "a100-sxm-40gb": 40, "a100-sxm-80gb": 80, "h100-sxm": 80, "h100-pcie": 80}
+MEMORY_GIB = {
+    "v100-sxm2-16gb": 16,
+    "a100-sxm-40gb": 40,
+    "a100-sxm-80gb": 80,
+    "h100-sxm": 80,
+    "h100-pcie": 80,
+    "gh200": 96,
+    "rtx-3090": 24,
+    "rtx-a6000": 48,
+    "a40": 48,
+    "l40": 48,
+    "rtx-4090": 24,
+}
 # SM cycles at the card's own clocks: shared load, L1 hit, near and far L2 hit, near DRAM access.
 LATENCIES = {
     "v100-pcie-16gb": (19, 28, 212, 212, 425),
     "a100-sxm-40gb": (23, 33, 206, 357, 475),
     "h100-pcie": (23, 33, 263, 414, 531),
     "h100-sxm": (23, 33, 291, 470, 600),
+    # Chase of an L40 (gpu-benches): 36.1, 276.5; 631 beyond 185 MB with TLB misses of some 10. One partition.
+    "l40": (24, 36, 276.5, 276.5, 622),
 }
-VECTOR_FLOP_A_CYCLE = {"v100-sxm2-16gb": (128, 64), "a100-sxm-40gb": (128, 64), "h100-sxm": (256, 128)}
-TENSOR_TFLOPS = {"v100-sxm2-16gb": 125, "a100-sxm-40gb": 312}
+VECTOR_FLOP_A_CYCLE = {
+    "v100-sxm2-16gb": (128, 64),
+    "a100-sxm-40gb": (128, 64),
+    "h100-sxm": (256, 128),
+    "rtx-a6000": (256, 4),
+    "rtx-4090": (256, 4),
+}
+# Vendors' dense FP16 rates, by accumulator: f16, f32.
+TENSOR_TFLOPS = {
+    "v100-sxm2-16gb": (125, 125),
+    "a100-sxm-40gb": (312, 312),
+    "a40": (149.7, 149.7),
+    "rtx-a6000": (154.8, 154.8),
+    "rtx-3090": (142, 71),
+    "rtx-4090": (330.3, 165.2),
+    "l40": (181, 181),
+}
 
 
 @pytest.fixture(params=cards())
@@ -106,14 +142,13 @@ def test_v100_clocks_give_the_two_published_cycle_counts() -> None:
 
 def test_memory_timing_keeps_the_device_at_its_latency(gpu: Gpu) -> None:
     """Closed row, activate to the end of the burst, after rounding to the card's own clock."""
-    derived_ns = {"volta": 30.3, "ampere": 30.1, "hopper": 29.3}[gpu.architecture]
-    if gpu.dram.standard == "HBM3":
-        derived_ns = 33.4
-    if gpu.name == "a100-sxm-80gb":
-        derived_ns = 29.3
+    # HBM2 as the latency chain was derived; others are the sums of tRCD, CL and burst of the preset named in the card.
+    derived_ns = {"HBM2": 30.4, "HBM2E": 29.3, "HBM3": 33.4, "HBM3E": 33.4, "GDDR6": 30.2, "GDDR6X": 30.1}
     timing = gpu.dram.timing
     clocks = sum(cycles_ceil(time, timing.tck_fs) for time in (timing.rcd_rd, timing.cl))
-    assert (clocks * timing.tck_fs + timing.burst_fs) / 1e6 == pytest.approx(derived_ns, abs=0.5)
+    assert (clocks * timing.tck_fs + timing.burst_fs) / 1e6 == pytest.approx(
+        derived_ns[gpu.dram.standard], abs=0.5
+    )
 
 
 def test_column_commands_are_two_and_four_clocks_apart(gpu: Gpu) -> None:
@@ -138,12 +173,15 @@ def test_vector_rates_are_the_lanes(name: str, flop: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(("name", "tflops"), TENSOR_TFLOPS.items())
-def test_tensor_rates_are_the_vendors(name: str, tflops: float) -> None:
+def test_tensor_rates_are_the_vendors(name: str, tflops: tuple[float, float]) -> None:
     gpu = Gpu.from_card(name)
-    operation = Operation.HMMA_16816_F16 if gpu.architecture == "ampere" else Operation.HMMA_884_F32
-    a_cycle = 2 * multiply_adds_of(operation) * 10 / gpu.operations[operation].interval_tenths
-    ours = a_cycle * gpu.sm.sub_cores * gpu.sm_count * gpu.clock_mhz / 1e6
-    assert ours == pytest.approx(tflops, rel=0.01)
+    shape = "884" if gpu.architecture == "volta" else "16816"
+    for accumulator, expected in zip(("F16", "F32"), tflops, strict=True):
+        operation = Operation[f"HMMA_{shape}_{accumulator}"]
+        a_cycle = 2 * multiply_adds_of(operation) * 10 / gpu.operations[operation].interval_tenths
+        ours = a_cycle * gpu.sm.sub_cores * gpu.sm_count * gpu.clock_mhz / 1e6
+        # A100 with f32 accumulators was measured at 8.2 cycles a shape, 2.5 % below the peak.
+        assert ours == pytest.approx(expected, rel=0.03)
 
 
 def test_v100_wmma_takes_its_measured_cycles() -> None:

@@ -206,7 +206,19 @@ def test_clocks_are_whole_and_near() -> None:
         assert period == pytest.approx(1e9 / mhz, abs=0.5)
 
 
-SMALLEST = {"v100-sxm2-16gb": 16, "v100-pcie-16gb": 16, "h100-pcie": 2, "h800-pcie": 2}
+SMALLEST = {
+    "v100-sxm2-16gb": 16,
+    "v100-pcie-16gb": 16,
+    "h100-pcie": 2,
+    "h800-pcie": 2,
+    "h200-sxm": 12,
+    "gh200": 12,
+    "rtx-3090": 2,
+    "rtx-a6000": 12,
+    "a40": 12,
+    "l40": 2,
+    "rtx-4090": 8,
+}
 
 
 @pytest.mark.parametrize("name", cards())

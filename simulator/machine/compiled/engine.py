@@ -4,8 +4,8 @@ the record.
 
 from __future__ import annotations
 
-import logging
 import time
+from typing import Any
 
 from hwmodels import Gpu
 from hwmodels.coalescing import LINE_BYTES
@@ -13,8 +13,9 @@ from hwmodels.errors import ResultError
 from simulator.machine.compiled import layout_sm
 from simulator.machine.compiled.build_card import build_card
 from simulator.machine.compiled.build_trace import build_traces
-from simulator.machine.compiled.collect import collect
 from simulator.machine.compiled.code import Code, code
+from simulator.machine.compiled.collect import collect
+from simulator.machine.compiled.freeze import freeze, thaw
 from simulator.machine.compiled.layout import DONE, EDGES, GROW, WIDTH
 from simulator.machine.compiled.store import POOL_TABLES, Store
 from simulator.machine.compiled.watchdog import waits_for
@@ -26,7 +27,6 @@ from simulator.machine.reference.engine import LOOK_UP_CYCLES
 from simulator.statistics.record import RunRecord
 from simulator.trace.schema import KernelTrace
 
-LOG = logging.getLogger(__name__)
 FIRST_LOG = 4096
 FIRST_EDGES = 64
 
@@ -87,7 +87,11 @@ class Machine:
         started, started_cpu = time.perf_counter(), time.process_time()
         options = self.options
         limit_fs = None if options.max_cycles is None else options.max_cycles * self.gpu.sm_period_fs
+        if options.resume is not None:
+            thaw(self.store, options.resume.state, options.resume.tables)
         partial = self._advance(limit_fs, started)
+        if options.keeper is not None:
+            options.keeper.end(self, partial)
         kernels = self.store.tables["kernel_states"]
         if not partial and (kernels["done"] < kernels["blocks"]).any():
             raise ResultError(
@@ -101,7 +105,7 @@ class Machine:
 
     def _advance(self, limit_fs: int | None, started: float) -> bool:
         """Run until done; True if a limit came first."""
-        options, here = self.options, self.store.here
+        options = self.options
         step_fs = LOOK_UP_CYCLES * self.gpu.sm_period_fs
         while True:
             following = self.next_fs
@@ -118,6 +122,23 @@ class Machine:
                 options.progress(share, self.now_fs // self.gpu.sm_period_fs)
             if options.max_seconds is not None and time.perf_counter() - started > options.max_seconds:
                 return self.next_fs < NEVER
+            if options.keeper is not None and options.keeper.look_up(self):
+                return self.next_fs < NEVER
+
+    # --- checkpoints
+
+    engine = "compiled"
+
+    @property
+    def cycle(self) -> int:
+        """SM cycle of the last tick."""
+        return self.now_fs // self.gpu.sm_period_fs
+
+    def freeze(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The state, for a checkpoint."""
+        return freeze(self.store)
+
+    # --- room
 
     def _run(self, until_fs: int) -> None:
         """Run to a time, with more room whenever the machine asks for it."""

@@ -55,7 +55,8 @@ def _work_out(m: Any, own: Any, request: Any, width: int) -> int:
         own.lanes[index] = lanes_in(own.addresses, mask, own.lines[index])
     for index in range(own.count):
         own.lines[index] += request.first_byte // LINE_BYTES - lift // LINE_BYTES
-    return bank_cycles(own.addresses, mask, width, m.smem_banks, m.smem_bank_bytes) * m.port_factor
+    passes = bank_cycles(own.addresses, mask, width, m.smem_banks, m.smem_bank_bytes)
+    return max(passes, m.port_factor)
 
 
 @compiled

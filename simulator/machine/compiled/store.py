@@ -91,9 +91,9 @@ class Store:
         given = np.asarray(values)
         table = self.memory.table(given.size, given.dtype).reshape(given.shape)
         table[...] = given
-        return self._keep(name, table)
+        return self.keep(name, table)
 
-    def _keep(self, name: str, table: Any) -> Any:
+    def keep(self, name: str, table: Any) -> Any:
         """Keep a table, and note its address."""
         self.tables[name] = table
         self.record[name] = address_of(table)
@@ -104,14 +104,14 @@ class Store:
         table = self.memory.table(max(1, count), np.dtype(np.int64))
         if value:
             table[:] = value
-        return self._keep(name, table)
+        return self.keep(name, table)
 
     def records(self, name: str, kind: np.dtype[Any], count: int, **values: int) -> Any:
         """A table of records; fields that don't start at 0 are named."""
         table = self.memory.table(max(1, count), kind)
         for field, value in values.items():
             table[field] = value
-        return self._keep(name, table)
+        return self.keep(name, table)
 
     def pool(self, number: int, size: int, low: int) -> None:
         """A table that records are taken from, `size` at first; it grows when fewer than `low` are left.
@@ -136,7 +136,7 @@ class Store:
         table[: len(old)] = old
         own = self.tables["pools"][number]
         own["left"] += len(table) - len(old)
-        own["address"] = address_of(self._keep(name, table))
+        own["address"] = address_of(self.keep(name, table))
 
     def grow_where_low(self) -> None:
         """Double every pool that has got low."""

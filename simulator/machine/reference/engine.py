@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from hwmodels import Gpu
 from hwmodels.coalescing import LINE_BYTES
@@ -21,6 +22,7 @@ from simulator.machine.program import decode
 from simulator.machine.reference.collect import collect
 from simulator.machine.reference.crossbar import Crossbar
 from simulator.machine.reference.footprint import Footprints
+from simulator.machine.reference.freeze import freeze, thaw
 from simulator.machine.reference.launcher import Launcher
 from simulator.machine.reference.partition import MemoryPartition
 from simulator.machine.reference.partition import preload as preload_l2
@@ -43,6 +45,7 @@ class Machine:
             for index, (trace, fits) in enumerate(zip(traces, self.occupancies, strict=True))
         ]
         programs = [decode(trace, index, gpu) for index, trace in enumerate(traces)]
+        self.programs = programs
         footprints = Footprints(gpu)
         interval_fs = options.interval_cycles * gpu.sm_period_fs
         clockwork = self.clockwork = Clockwork(window_fs(gpu), options.priority)
@@ -98,8 +101,12 @@ class Machine:
         """
         options, period = self.options, self.gpu.sm_period_fs
         started, started_cpu = time.perf_counter(), time.process_time()
+        if options.resume is not None:
+            thaw(self, options.resume.state)
         limit_fs = None if options.max_cycles is None else options.max_cycles * period
         partial = self._advance(limit_fs, started)
+        if options.keeper is not None:
+            options.keeper.end(self, partial)
         left = [kernel for kernel in self.launcher.kernels if kernel.done < kernel.blocks]
         if left and not partial:
             raise ResultError(
@@ -126,12 +133,31 @@ class Machine:
                 options.progress(done / total, clockwork.now_fs // self.gpu.sm_period_fs)
             if options.max_seconds is not None and time.perf_counter() - started > options.max_seconds:
                 return clockwork.next_fs < NEVER
+            if options.keeper is not None and options.keeper.look_up(self):
+                return clockwork.next_fs < NEVER
         return False
+
+    # --- checkpoints
+
+    engine = "reference"
+
+    @property
+    def cycle(self) -> int:
+        """SM cycle of the last tick."""
+        return self.clockwork.now_fs // self.gpu.sm_period_fs
+
+    @property
+    def components(self) -> list[Component]:
+        """All components, by their numbers."""
+        return [self.launcher, *self.sms, self.crossbar, *self.partitions]
+
+    def freeze(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The state, for a checkpoint."""
+        return freeze(self), {}
 
     def waits_for(self) -> list[str]:
         """Who waits for whom, over all components."""
-        parts: list[Component] = [self.launcher, *self.sms, self.crossbar, *self.partitions]
-        return [line for part in parts for line in part.waits_for()]
+        return [line for part in self.components for line in part.waits_for()]
 
 
 def simulate(traces: list[KernelTrace], gpu: Gpu, options: Options) -> RunRecord:

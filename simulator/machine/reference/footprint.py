@@ -24,7 +24,7 @@ class Footprints:
         self.banks = gpu.shared_memory.banks
         self.bank_bytes = gpu.shared_memory.bank_bytes
         self.tag_banks = gpu.l1.tag_banks
-        # A data path narrower than all banks together (GA102) needs so many cycles for each pass.
+        # A path for fewer than 32 lanes at once (GA102: 16) takes so many; conflicts hide in them.
         self.port_factor = max(1, self.banks * self.bank_bytes // gpu.l1.bytes_per_cycle)
         self.patterns: dict[tuple[tuple[int, ...], int, int, int], Pattern] = {}
         self.shared: dict[tuple[tuple[int, ...], int, int, int], int] = {}
@@ -51,7 +51,7 @@ class Footprints:
                     )
                     for i in range(count)
                 ),
-                bank_cycles(addresses, mask, width, self.banks, self.bank_bytes) * self.port_factor,
+                max(bank_cycles(addresses, mask, width, self.banks, self.bank_bytes), self.port_factor),
             )
         return found
 

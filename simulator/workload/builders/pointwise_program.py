@@ -31,13 +31,16 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An element function on earlier values; `random` takes none and gives a number in [0, 1)."""
+    """An element function on earlier values; `random` takes none and gives a number in [0, 1). `rounds`: its
+    value is rounded to half precision before anybody reads it.
+    """
 
     function: str
     operator: str
     inputs: tuple[int, ...]
     result: TensorInfo
     numbers: tuple[float, ...] = ()
+    rounds: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The arithmetic of an element-wise program on one vector of elements, from loaded groups to packed results.
 
 Everything is single precision between one load and one store, as compiled kernels do; an intermediate of a
-fused program is therefore more precise than one that went through memory.
+fused program is therefore more precise than one that went through memory. Values that must be rounded to half
+precision in between are packed and widened again, one by one.
 """
 
 from collections.abc import Sequence
@@ -73,7 +74,13 @@ class Values:
             if isinstance(last, Op):
                 body[-1] = replace(last, dst_tensor=tensor)
             self.floats.sources[value] = tensor
-        return value
+        return self.rounded(value, node) if node.rounds else value
+
+    def rounded(self, value: Part, node: Node) -> Part:
+        """A value as half precision has it, in single precision again."""
+        half = self.emitter.fresh(1, "half")
+        packed(self.floats, [value], "float16", half)
+        return widened(self.floats, half, 0, "float16", self.emitter.tensor(node.result))
 
     def random(
         self, known: dict[int, tuple[Part, ...]], number: int, lane: int, element: Scalar | None

@@ -1,5 +1,6 @@
-"""Runs an allocated kernel on real values: all blocks side by side, the warps of a block one after another
-from barrier to barrier, in an order that the caller chooses, so that a missing barrier shows.
+"""Runs an allocated kernel on real values: all blocks that go the same way side by side, the warps of a block
+one after another from barrier to barrier, in an order that the caller chooses, so that a missing barrier
+shows.
 
 Addresses and predicates of the program are compared with the closed forms of the trace on the way. Time is
 not modelled.
@@ -16,6 +17,7 @@ from simulator.trace.schema import FIRST_PREDICATE
 from simulator.workload.allocate import Allocation
 from simulator.workload.interpret import matrix
 from simulator.workload.interpret.access import WarpMemory
+from simulator.workload.interpret.arms import kinds_of_blocks, takes_arm
 from simulator.workload.interpret.effects import ARITHMETIC
 from simulator.workload.interpret.functions import FLOAT_TESTS, FUNCTIONS
 from simulator.workload.interpret.memory import GlobalMemory, Mask, scatter
@@ -33,10 +35,17 @@ SPECIAL_VARIABLES = {
 class Warp(WarpMemory):
     """A warp that runs a program."""
 
-    def run(self, body: Body, depth: int = 0) -> Iterator[None]:
-        """Execute; pauses at each barrier."""
-        for item in body:
-            if isinstance(item, Repeat):
+    ended = False
+
+    def run(self, body: Body, depth: int = 0) -> Iterator[int]:
+        """Execute; pauses at each barrier and gives its number."""
+        for place, item in enumerate(body):
+            if self.ended:
+                return
+            if isinstance(item, Repeat) and item.only:
+                if self.takes(item, body[place - 1]):
+                    yield from self.run(item.body, depth + 1)
+            elif isinstance(item, Repeat):
                 for turn in range(item.trips):
                     self.values[Variable.LOOP0 + depth] = turn
                     yield from self.run(item.body, depth + 1)
@@ -49,9 +58,18 @@ class Warp(WarpMemory):
             else:
                 self.block.executed[item.operation] = self.block.executed.get(item.operation, 0) + 1
                 if item.effect is Effect.BARRIER:
-                    yield
+                    yield item.count
+                elif item.effect is Effect.EXIT and item.when is None:
+                    self.ended = True
                 else:
                     self.execute(item)
+
+    def takes(self, arm: Repeat, branch: Op | Repeat) -> bool:
+        """Whether the warp goes through an arm; the predicate of the branch before it must say the same."""
+        taken = takes_arm(arm, self.values)
+        if not isinstance(branch, Op) or not (self.flag(branch.src[0]) == taken).all():
+            raise ResultError("interpreter", "an arm disagrees with the branch over it")
+        return bool(np.all(taken))
 
     def execute(self, op: Op) -> None:
         """One operation."""
@@ -121,20 +139,38 @@ PREDICATE_EFFECTS = frozenset({Effect.IN_RANGE, Effect.EQUALS})
 
 
 def interpret(allocation: Allocation, memory: GlobalMemory, *, reverse: bool = False) -> dict[Operation, int]:
-    """Run the whole grid on `memory`; the dynamic operations of all warps of one block, by class.
+    """Run the whole grid on `memory`; the dynamic operations of all warps of a block of each kind, by class.
 
     `reverse` lets the highest warp run first between barriers.
     """
-    block = BlockState(allocation, memory)
-    warps = [Warp(block, number) for number in range(allocation.kernel.threads // 32)]
-    if reverse:
-        warps.reverse()
-    runs = [warp.run(allocation.kernel.body) for warp in warps]
-    with np.errstate(all="ignore"):
-        while True:
-            arrived = [next(run, run) for run in runs]
-            if all(state is None for state in arrived):
-                continue
-            if any(state is None for state in arrived):
-                raise ResultError("interpreter", "warps of a block disagree on a barrier")
-            return block.executed
+    executed: dict[Operation, int] = {}
+    kernel = allocation.kernel
+    for blocks in kinds_of_blocks(kernel):
+        state = BlockState(allocation, memory, blocks)
+        warps = [Warp(state, number) for number in range(kernel.threads // 32)]
+        if reverse:
+            warps.reverse()
+        with np.errstate(all="ignore"):
+            run_together([warp.run(kernel.body) for warp in warps], kernel.barrier_warps)
+        for operation, count in state.executed.items():
+            executed[operation] = executed.get(operation, 0) + count
+    return executed
+
+
+def run_together(runs: list[Iterator[int]], barrier_warps: tuple[int, ...]) -> None:
+    """The warps of a block from barrier to barrier until all have ended."""
+    ready, waiting = list(range(len(runs))), dict[int, list[int]]()
+    while ready:
+        for number in ready:
+            barrier = next(runs[number], None)
+            if barrier is not None:
+                waiting.setdefault(barrier, []).append(number)
+        ready = []
+        for barrier, arrived in waiting.items():
+            named = barrier_warps[barrier] if barrier < len(barrier_warps) else 0
+            if len(arrived) == (named or len(runs)):
+                ready += arrived
+                arrived.clear()
+        ready.sort()
+    if any(waiting.values()):
+        raise ResultError("interpreter", "warps of a block disagree on a barrier")

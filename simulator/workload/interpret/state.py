@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hwmodels.errors import ResultError
 from hwmodels.operations import Operation
@@ -15,31 +16,36 @@ from simulator.trace.expression import VARIABLES, Variable
 from simulator.trace.schema import FIRST_PREDICATE, PREDICATES
 from simulator.workload.allocate import Allocation
 from simulator.workload.interpret.memory import Addresses, GlobalMemory, Mask, Words
-from simulator.workload.ir import Op, Part
+from simulator.workload.ir import Kernel, Op, Part
 
+Blocks = npt.NDArray[np.int64]
 MAX_REGISTERS = 256
 GARBAGE = 0xFFFFFFFF
 
 
 class BlockState:
-    """What the warps of a block share, for all blocks at once."""
+    """What the warps of a block share, for some blocks of the grid at once."""
 
-    def __init__(self, allocation: Allocation, memory: GlobalMemory) -> None:
+    def __init__(self, allocation: Allocation, memory: GlobalMemory, blocks: Blocks) -> None:
         kernel = allocation.kernel
-        self.blocks = kernel.grid[0] * kernel.grid[1] * kernel.grid[2]
+        self.blocks = len(blocks)
         self.memory = memory
         self.shared = np.full((self.blocks, kernel.shared_bytes), 0xFF, np.uint8)
         self.places = allocation.places
         self.local_bytes = allocation.spill_bytes_per_thread
-        linear = np.arange(self.blocks)[:, None]
-        x, y, _ = kernel.grid
-        self.index = {
-            Variable.BLOCK: linear,
-            Variable.BLOCK_X: linear % x,
-            Variable.BLOCK_Y: linear // x % y,
-            Variable.BLOCK_Z: linear // (x * y),
-        }
+        self.index = block_indices(kernel, blocks[:, None])
         self.executed: dict[Operation, int] = {}
+
+
+def block_indices(kernel: Kernel, blocks: Blocks) -> dict[Variable, Blocks]:
+    """The block variables of blocks by their numbers in the grid."""
+    x, y, _ = kernel.grid
+    return {
+        Variable.BLOCK: blocks,
+        Variable.BLOCK_X: blocks % x,
+        Variable.BLOCK_Y: blocks // x % y,
+        Variable.BLOCK_Z: blocks // (x * y),
+    }
 
 
 class WarpState:

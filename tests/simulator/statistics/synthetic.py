@@ -45,6 +45,8 @@ CARD = CardFacts(
     link_bytes_per_cycle=0,
     pipelines=("alu",) * 5 + ("fma",) + ("alu",) * 50,
     interval_tenths=(20,) * 56,
+    fj_per_byte=(160_000, 120_000, 40_000, 30_000),
+    warp_fj=(2_000_000,) * 5 + (1_600_000,) + (2_000_000,) * 50,
 )
 
 HEADERS = (

@@ -19,10 +19,12 @@ INTERFACE_COLUMNS = {
     "theoretical_occupancy_pct, achieved_occupancy_pct, launch_cycles, cycles, time_us, "
     "warp_instructions, ipc, dram_read_bytes, "
     "dram_write_bytes, dirty_bytes_left, dram_throughput_pct, l2_read_bytes, l2_hit_pct, l1_hit_pct, "
-    "shared_bank_conflicts, local_bytes, mean_load_latency_cycles, mean_access_latency_cycles, bound",
+    "shared_bank_conflicts, local_bytes, mean_load_latency_cycles, mean_access_latency_cycles, "
+    "energy_uj, bound",
     "stalls": "gpu, variant, kernel, reason, warp_cycles, pct",
     "latency": "gpu, variant, kernel, space, operation, phase, requests, cycles, mean_cycles",
     "occupancy": "gpu, variant, kernel, limiter, blocks_per_sm, binding, launch_blocked_cycles",
+    "energy": "gpu, variant, kernel, level, bytes, energy_uj, pct",
     "traffic": "gpu, variant, kernel, level, operation, requests, sectors, bytes, hits, misses",
     "intervals": "gpu, variant, stream, kernel, start_cycle, end_cycle, ipc, active_warps_per_sm, "
     "dram_read_bytes, dram_write_bytes, l2_bytes, " + ", ".join(STATE_NAMES),
@@ -199,7 +201,7 @@ def test_several_results_in_one_folder_need_a_name(result: Result, tmp_path: Pat
     ("edit", "message"),
     [
         (lambda text: text[: len(text) // 2], "not valid JSON"),
-        (lambda _: "[1]", "not a results file of format 2"),
+        (lambda _: "[1]", "not a results file of format 4"),
         (lambda text: text.replace('"dram_queue"', '"dram_line"'), "counts other phases than this version"),
         (lambda text: text.replace('"sm_count":2', '"sm_count":"2"'), "is not of type int"),
         (lambda text: text.replace('"end_fs"', '"end_ns"'), "not the fields of"),

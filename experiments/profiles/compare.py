@@ -1,0 +1,180 @@
+"""Ours beside theirs for a PyTorch profiler trace: each different launch of a memory-bound kernel that is
+known is replayed once and its duration set beside the median of what was measured.
+
+Before each kernel another one writes its first input and does nothing else, so that L2 holds what a producer
+leaves: the end of that tensor, much of it still to be written to DRAM. Large grids are replayed on a slice of
+the card with that part of the grid, which the row says. A profiler's duration also holds the start and the end
+of a kernel, about a microsecond, which ours does not. Clocks are the card's; a run that was throttled was slower than ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from experiments.profiles.names import short_name
+from experiments.profiles.profile import Profile, ProfiledKernel
+from experiments.profiles.programs import operands_of, trace_of, writing
+from experiments.profiles.tables import occupancy_figures
+from experiments.profiles.works import Refused, Work, work_of
+from hwmodels.errors import InputError
+
+if TYPE_CHECKING:
+    from hwmodels import Gpu
+    from simulator.trace.schema import KernelTrace
+
+NANOSECONDS = 1000
+SLICED_BLOCKS = 4000
+"""Grids above this are replayed on a slice of the card."""
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """Runs of one launch: the same kernel with the same grid and inputs."""
+
+    kernel: ProfiledKernel
+    runs: tuple[ProfiledKernel, ...]
+
+    @property
+    def measured_us(self) -> float:
+        """The median duration."""
+        return median(run.duration_ns for run in self.runs) / NANOSECONDS
+
+
+def launches_of(profile: Profile) -> list[Launched]:
+    """The different launches of a profile, in order of their first run."""
+    groups: dict[tuple[Any, ...], list[ProfiledKernel]] = {}
+    for one in profile.kernels:
+        operator = one.operator
+        shapes = (operator.name, operator.shapes, operator.types) if operator else ()
+        key = (one.name, one.grid, one.block, one.registers, one.shared_bytes, one.device, shapes)
+        groups.setdefault(key, []).append(one)
+    return [Launched(runs[0], tuple(runs)) for runs in groups.values()]
+
+
+def compared(
+    profile: Profile, gpu: Gpu, engine: str = "compiled", progress: Progress | None = None
+) -> list[dict[str, Any]]:
+    """One row a launch: measured and simulated duration, or why there is no simulated one."""
+    launches = launches_of(profile)
+    rows = []
+    for number, launched in enumerate(launches):
+        if progress is not None:
+            progress(number, len(launches))
+        rows.append(_row(profile, launched, gpu, engine))
+    return rows
+
+
+def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str) -> dict[str, Any]:
+    kernel = launched.kernel
+    work = work_of(kernel)
+    row: dict[str, Any] = {
+        "kernel": kernel.name,
+        "short_name": short_name(kernel.name),
+        "operator": kernel.operator.name if kernel.operator else None,
+        "grid": list(kernel.grid),
+        "block": list(kernel.block),
+        "runs": len(launched.runs),
+        "measured_us": launched.measured_us,
+        "measured_us_min": min(run.duration_ns for run in launched.runs) / NANOSECONDS,
+        "measured_us_max": max(run.duration_ns for run in launched.runs) / NANOSECONDS,
+        "simulated_us": None,
+        "error_pct": None,
+        "bound": None,
+        "slice": None,
+        "size_from": None,
+        "why_not": None,
+        "profiler_occupancy_pct": kernel.occupancy_pct,
+        "our_occupancy_pct": occupancy_figures(profile.devices.get(kernel.device), kernel)[
+            "our_occupancy_pct"
+        ],
+    }
+    if isinstance(work, Refused):
+        return {**row, "why_not": work.reason}
+    try:
+        figures = simulated(kernel, work, gpu, engine)
+    except InputError as error:
+        return {**row, "why_not": error.problem}
+    row |= figures
+    if launched.measured_us:
+        row["error_pct"] = 100 * (row["simulated_us"] / launched.measured_us - 1)
+    row["size_from"] = "launch" if work.from_launch else "shapes"
+    return row
+
+
+def simulated(kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str) -> dict[str, Any]:
+    """Duration and bound of one launch on a card."""
+    from simulator import replay
+
+    part, card, share = sliced(kernel, gpu)
+    own = _cut(work, part, share)
+    row = replay(with_producer(part, own), card, engine).kernels.iloc[-1]
+    return {
+        "simulated_us": float(row["cycles"]) * card.sm_period_fs / 1e9,
+        "bound": row["bound"],
+        "slice": card.scale,
+        "dram_throughput_pct": float(row["dram_throughput_pct"]),
+    }
+
+
+def replayed_row(kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str) -> dict[str, Any]:
+    """The row of kernels.csv of one launch on the whole card."""
+    from simulator import replay
+
+    row = replay(with_producer(kernel, work), gpu, engine).kernels.iloc[-1]
+    return {str(key): value for key, value in row.to_dict().items()}
+
+
+def with_producer(kernel: ProfiledKernel, work: Work) -> list[KernelTrace]:
+    """The kernel's trace, behind one that writes its first input."""
+    places = operands_of(work)
+    return [*(writing(one) for one in places.inputs[:1]), trace_of(kernel, work, places)]
+
+
+def totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How much was compared, and how well it agrees."""
+    known = [row for row in rows if row["error_pct"] is not None]
+    time = sum(row["measured_us"] * row["runs"] for row in rows)
+    errors = [row["error_pct"] for row in known]
+    return {
+        "launches": len(rows),
+        "kernels": sum(row["runs"] for row in rows),
+        "simulated": len(known),
+        "simulated_share_pct": 100 * sum(row["measured_us"] * row["runs"] for row in known) / time
+        if time
+        else 0.0,
+        "mean_abs_error_pct": sum(map(abs, errors)) / len(errors) if errors else None,
+        "worst_pct": max(errors, key=abs) if errors else None,
+    }
+
+
+def sliced(kernel: ProfiledKernel, gpu: Gpu) -> tuple[ProfiledKernel, Gpu, int]:
+    """The part of a large one-dimensional grid that falls on a slice of the card, with the slice and its
+    denominator; all of a small grid, on the whole card.
+    """
+    if kernel.blocks > SLICED_BLOCKS and kernel.grid[0] == kernel.blocks:
+        for denominator in range(kernel.blocks // SLICED_BLOCKS + 1, 1, -1):
+            try:
+                card = gpu.scaled(f"1/{denominator}")
+            except InputError:
+                continue
+            return _part_of(kernel, denominator), card, denominator
+    return kernel, gpu, 1
+
+
+def _part_of(kernel: ProfiledKernel, share: int) -> ProfiledKernel:
+    return kernel if share == 1 else replace(kernel, grid=(max(1, kernel.blocks // share), 1, 1))
+
+
+def _cut(work: Work, part: ProfiledKernel, share: int) -> Work:
+    """The work of a part of the grid: whole blocks of a run over the elements."""
+    if share == 1:
+        return work
+    elements = part.blocks * part.threads * work.per_thread
+    if len(set(work.shapes)) > 1:
+        # An operand that broadcasts keeps its shape: a part of the grid reads the same values of it.
+        return replace(work, elements=elements)
+    return replace(work, elements=elements, shapes=tuple((elements,) for _ in work.shapes))

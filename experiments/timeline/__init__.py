@@ -1,0 +1,1 @@
+"""Timelines in the trace-event format that Chrome, Perfetto and PyTorch's profiler share."""
