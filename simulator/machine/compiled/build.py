@@ -9,6 +9,7 @@ code for each.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ OPTIMISATION = 3
 
 def _lay_numba_bare() -> None:
     """Keep numba from optimising and loading what is only linked into a group."""
-    from numba.core import codegen, cpu
+    from numba.core import codegen, cpu, types
 
     library: Any = codegen.CPUCodeLibrary
     for name in ("_optimize_functions", "finalize"):
@@ -33,6 +34,8 @@ def _lay_numba_bare() -> None:
     library.finalize = close
     # Dispatchers know a function by its entry point for Python, which nobody calls: any unique one will do.
     cpu.CPUContext.get_executable = lambda *_: [].append
+    # The types of records are written out again and again, with hundreds of fields.
+    types.Record.__repr__ = functools.cache(types.Record.__repr__)
 
 
 def _collect(library: Any, seen: dict[int, Any]) -> None:

@@ -19,6 +19,7 @@ from simulator.machine.compiled.dram_refresh import ALL_BANK, NO_REFRESH, PER_BA
 from simulator.machine.compiled.footprint import KEPT
 from simulator.machine.compiled.layout_memory import MOST_BANKS
 from simulator.machine.compiled.layout_sm import MOST_BLOCK_WARPS, MOST_PHASES, MOST_SUB_CORES
+from simulator.machine.compiled.machine import FLAG_INTEGERS
 from simulator.machine.compiled.memory_front import CHAINS
 from simulator.machine.compiled.order import WAYS
 from simulator.machine.compiled.sm_events import EVENT_CYCLES, EVENT_WORDS
@@ -153,8 +154,9 @@ def _l1(store: Store, gpu: Gpu) -> None:
     )
     store.records("l1_lines", layout_sm.L1_LINE, gpu.sm_count * slots, line=-1, bringing=-1)
     store.integers("pages", 2 * gpu.sm_count * entries)
-    store.records("footprints", layout_sm.FOOTPRINT, KEPT, pattern=-2)
-    store.records("shared_footprints", layout_sm.SHARED_FOOTPRINT, KEPT, pattern=-2)
+    for worker in range(store.workers):
+        store.records("footprints", layout_sm.FOOTPRINT, KEPT, worker, pattern=-2)
+        store.records("shared_footprints", layout_sm.SHARED_FOOTPRINT, KEPT, worker, pattern=-2)
 
 
 def _crossbar(store: Store, gpu: Gpu) -> None:
@@ -344,7 +346,8 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     q_returned = q_on_way + parts
     q_wheel = q_returned + parts
     wheel = _wheel_cycles(gpu)
-    q_events = q_wheel + WAYS * wheel
+    q_launcher = q_wheel + WAYS * wheel * store.workers
+    q_events = q_launcher + store.workers
     store.set(
         q_inbox=q_inbox,
         q_request=q_request,
@@ -352,6 +355,7 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
         q_on_way=q_on_way,
         q_returned=q_returned,
         q_wheel=q_wheel,
+        q_launcher=q_launcher,
         q_events=q_events,
         wheel_size=wheel,
         wheel_fs=(wheel - 1) * gpu.l2_period_fs,
@@ -378,3 +382,23 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     ):
         low = amount * cycles + 128 * sms
         store.pool(number, 2 * low, low)
+    _shares(store, sms, parts, q_wheel, wheel, q_launcher)
+
+
+def _shares(store: Store, sms: int, parts: int, q_wheel: int, wheel: int, q_launcher: int) -> None:
+    """What each worker has of its own: contiguous SMs and partitions, and a part of the common inboxes."""
+    for worker in range(store.workers):
+        store.set_of(
+            worker,
+            worker=worker,
+            first_sm=sms * worker // store.workers,
+            last_sm=sms * (worker + 1) // store.workers,
+            first_part=parts * worker // store.workers,
+            last_part=parts * (worker + 1) // store.workers,
+            q_wheel=q_wheel + WAYS * wheel * worker,
+            q_launcher=q_launcher + worker,
+            crossbar_next=NEVER,
+            launcher_next=NEVER,
+        )
+    store.set(workers=store.workers)
+    store.integers("rounds", FLAG_INTEGERS * store.workers)

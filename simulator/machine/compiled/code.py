@@ -96,6 +96,16 @@ def _build(missing: dict[str, Path]) -> None:
         LOG.warning("compiled %d of %d parts", done, len(missing))
 
 
+@cache
+def yielding_address() -> int:
+    """The address of the system's function that leaves the processor to others."""
+    if sys.platform == "win32":
+        function = ctypes.WinDLL("kernel32").SwitchToThread
+    else:
+        function = ctypes.CDLL(None).sched_yield
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
 def _load(files: list[Path]) -> Code:
     import llvmlite.binding as ll
 

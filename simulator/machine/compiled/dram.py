@@ -32,9 +32,9 @@ def push_read(m: Any, ch: int, lane: int, sector: int, token: int, ck: int) -> N
     advance(m, ch, ck)
     where = ch * m.lanes + lane
     pc = pseudo(m.pseudos, where)
+    found = decoded(m, sector)
     if pc.waiting[WRITE]:
-        number = decoded(m, sector) & KEY_MASK
-        index = bank_at(m.banks, where * m.bank_count + number).head[WRITE]
+        index = bank_at(m.banks, where * m.bank_count + (found & KEY_MASK)).head[WRITE]
         while index >= 0:
             one = dram_request(m.dram_requests, index)
             if one.sector == sector:
@@ -42,14 +42,14 @@ def push_read(m: Any, ch: int, lane: int, sector: int, token: int, ck: int) -> N
                 complete(m, ch, token, ck + m.burst_clocks, ck, ck)
                 return
             index = one.next
-    push(m, ch, lane, READ, sector, token, ck)
+    push(m, ch, lane, READ, sector, found, token, ck)
 
 
 @compiled
 def push_write(m: Any, ch: int, lane: int, sector: int, ck: int) -> None:
     """Queue a write at clock `ck`."""
     advance(m, ch, ck)
-    push(m, ch, lane, WRITE, sector, -1, ck)
+    push(m, ch, lane, WRITE, sector, decoded(m, sector), -1, ck)
 
 
 @compiled

@@ -60,12 +60,11 @@ def first_of_row(m: Any, bank: Any, mode: int, row: int) -> int:
 
 
 @compiled
-def push(m: Any, ch: int, lane: int, mode: int, sector: int, token: int, ck: int) -> None:
-    """Put a request at the end of its bank's queue."""
+def push(m: Any, ch: int, lane: int, mode: int, sector: int, found: int, token: int, ck: int) -> None:
+    """Put a request at the end of the queue of its bank; `found` is its row and bank."""
     where = ch * m.lanes + lane
     pc = pseudo(m.pseudos, where)
     state = channel(m.channels, ch)
-    found = decoded(m, sector)
     row = found >> KEY_BITS
     number = found & KEY_MASK
     bank = bank_at(m.banks, where * m.bank_count + number)

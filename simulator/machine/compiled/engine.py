@@ -4,6 +4,7 @@ the record.
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -13,9 +14,10 @@ from hwmodels.errors import ResultError
 from simulator.machine.compiled import layout_sm
 from simulator.machine.compiled.build_card import build_card
 from simulator.machine.compiled.build_trace import build_traces
-from simulator.machine.compiled.code import Code, code
+from simulator.machine.compiled.code import Code, code, yielding_address
 from simulator.machine.compiled.collect import collect
 from simulator.machine.compiled.freeze import freeze, thaw
+from simulator.machine.compiled.jit import WITHOUT_COMPILER
 from simulator.machine.compiled.layout import DONE, EDGES, GROW, WIDTH
 from simulator.machine.compiled.store import POOL_TABLES, Store
 from simulator.machine.compiled.watchdog import waits_for
@@ -42,7 +44,7 @@ class Machine:
             for index, (trace, fits) in enumerate(zip(traces, self.occupancies, strict=True))
         ]
         programs = [decode(trace, index, gpu) for index, trace in enumerate(traces)]
-        store = self.store = Store()
+        store = self.store = Store(_workers(gpu, options))
         build_card(store, gpu)
         build_traces(store, gpu, traces, programs, self.progress)
         graph, launch = options.launch == "graph", gpu.launch
@@ -97,6 +99,7 @@ class Machine:
             raise ResultError(
                 "watchdog", "work is left and nothing is booked", "; ".join(waits_for(self)[:20])
             )
+        self.store.add_up()
         self.code.call("unit_close", self.store.here, self.now_fs)
         record = collect(self, partial)
         record.wall_seconds = time.perf_counter() - started
@@ -143,7 +146,7 @@ class Machine:
     def _run(self, until_fs: int) -> None:
         """Run to a time, with more room whenever the machine asks for it."""
         while True:
-            answer = self.code.call("unit_run", self.store.here, until_fs)
+            answer = self._run_on_all(until_fs)
             if answer == DONE:
                 return
             if answer == EDGES:
@@ -155,6 +158,24 @@ class Machine:
                 raise ResultError(
                     "compiled engine", _words(answer), "use the reference engine, and report it"
                 )
+
+    def _run_on_all(self, until_fs: int) -> int:
+        """Run with all workers, each but the main one on a thread of its own; the main one's answer."""
+        store = self.store
+        store.share_out()
+        store.tables["rounds"][:] = 0
+        threads = []
+        if store.workers > 1 and not WITHOUT_COMPILER:
+            store.set(threads=1, yields=yielding_address())
+            for worker in range(1, store.workers):
+                call = (self.code.call, ("unit_work", store.here, worker))
+                threads.append(threading.Thread(target=call[0], args=call[1], daemon=True))
+        for thread in threads:
+            thread.start()
+        answer = self.code.call("unit_run", store.here, until_fs)
+        for thread in threads:
+            thread.join()
+        return answer
 
     def _grow_edges(self) -> None:
         store = self.store
@@ -170,6 +191,13 @@ class Machine:
             if len(old) - int(store.machine.finished_count) < int(store.machine.finished_low):
                 store.records("finished", layout_sm.FINISHED, 2 * len(old))[: len(old)] = old
                 store.set(finished_room=2 * len(old))
+
+
+def _workers(gpu: Gpu, options: Options) -> int:
+    """How many share the work: what keeps an order over the whole machine is done by one."""
+    if options.keep_requests or options.keeper is not None or options.resume is not None:
+        return 1
+    return max(1, min(options.threads, gpu.sm_count, gpu.memory_partitions))
 
 
 def _words(error: int) -> str:

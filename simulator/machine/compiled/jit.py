@@ -36,6 +36,10 @@ store: Callable[[int, int, int], None]
 """Set integer `index` of the table at an address."""
 invoke: Callable[[int, int, int, int], int]
 """Call the unit at an address with the machine's own address and two integers."""
+load_shared: Callable[[int, int], int]
+"""The same as `load`, of a table that another thread writes; what it wrote before is then seen too."""
+store_shared: Callable[[int, int, int], None]
+"""The same as `store`, of a table that another thread reads."""
 bit_count: Callable[[int], int]
 """Bits that are set in an integer of 64 bits."""
 lowest_bit: Callable[[int], int]
@@ -98,10 +102,12 @@ if BUILDING:
 
     load, store, sequence, invoke = names.load, names.store, names.accessor(VIEW), names.invoke
     bit_count, lowest_bit = names.bit_count, names.lowest_bit
+    load_shared, store_shared = names.load_shared, names.store_shared
     compiled, inlined, accessor = names.compiled, names.inlined, names.accessor
 else:
     load, store, sequence, invoke = _load, _store, _sequence, _invoke
     bit_count, lowest_bit = _bit_count, _lowest_bit
+    load_shared, store_shared = _load, _store
     compiled, inlined, accessor = _same, _same, _accessor
 
 

@@ -13,12 +13,11 @@ from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import P_NODES, component, node
 from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.layout_sm import MOST_BARRIERS, block_at, book_at, kept_block_at, kernel_at
-from simulator.machine.compiled.order import arrived, give, send, settle_next
+from simulator.machine.compiled.order import LAUNCHER, arrived_at_launcher, give, send, settle_launcher
 from simulator.machine.messages import LAUNCH
 from simulator.machine.order import NEVER
 from simulator.statistics.record import BARRIERS, BLOCKS, LIMITERS, REGISTERS, SHARED, WARPS
 
-LAUNCHER = 0
 LIMITER_COUNT = len(LIMITERS)
 
 
@@ -246,12 +245,12 @@ def _start_kernels(m: Any, now_fs: int) -> None:
 
 
 @compiled
-def tick(m: Any, ident: int, now_fs: int) -> None:
+def tick(m: Any, _ident: int, now_fs: int) -> None:
     """Take finished blocks back, start kernels whose time has come, place blocks, find the next time."""
     cycle = now_fs // m.sm_period_fs
     _account_blocked(m, cycle)
     while True:
-        entry = arrived(m, ident, now_fs)
+        entry = arrived_at_launcher(m, now_fs)
         if entry < 0:
             break
         number = node(m.nodes, entry).what
@@ -268,7 +267,7 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
         start_fs = kernel_at(m.kernel_states, load(m.stream_current, stream)).start_fs
         if now_fs < start_fs:
             following = min(following, start_fs)
-    settle_next(m, ident, following)
+    settle_launcher(m, following)
 
 
 def window(here: int, ident: int, end_fs: int) -> int:

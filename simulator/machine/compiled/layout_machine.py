@@ -24,6 +24,7 @@ TABLES = """
     misses           MISS: pool
     fetches          FETCH: pool
     dram_requests    DRAM_REQUEST: pool
+    rounds           by worker a cache line: round that it has done; the main one's is the round that is due
     queues           QUEUE: four a sub-core, four a slice, one reply FIFO a slice, two a pseudo-channel
     meters           METER: two an SM, two of the crossbar, three a slice
     counts           counters and states by kernel
@@ -103,9 +104,10 @@ TABLES = """
     segment_table    (field, low bit, width, shift) of the address map
 """
 NUMBERS = """
-    here unit_launcher unit_sm unit_crossbar unit_partition kernels sms
+    here worker workers threads yields first_sm last_sm first_part last_part unit_launcher unit_sm
+    unit_crossbar unit_partition kernels sms
     slices sub_cores sub_slots warp_slots streams registers operator_words crossbar first_partition
-    q_inbox q_request q_leaving q_on_way q_returned q_wheel q_events wheel_size wheel_fs q_slice q_reply
+    q_inbox q_request q_leaving q_on_way q_returned q_wheel q_launcher q_events wheel_size wheel_fs q_slice q_reply
     q_front meter_crossbar meter_slice component_count channel_count pool_count sm_period_fs l2_period_fs
     clock_fs window_fs interval_fs keep_requests keep_blocks finished_room finished_low edge_room
     sm_to_crossbar_fs crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs crossing_in_fs
@@ -127,7 +129,7 @@ NUMBERS = """
     refresh_all_act refresh_all_refresh_all act_slots pre_slots refresh_slots slots_per_clock
 """
 MOVING = """
-    error current window_from_fs wheel_count requests_due request_number replies_inside late late_number
+    error current crossbar_next launcher_next end_fs window_from_fs wheel_count requests_due request_number replies_inside late late_number
     link_number block_free free_millicycle running_count finished_count
     kept_block_count next_edge_fs edges
 """
@@ -152,5 +154,14 @@ ARRAYS = f"""
 MACHINE = plain(
     "\n".join((*ARRAYS.strip().splitlines(), *NUMBERS.split(), *MOVING.split(), *TABLES.strip().splitlines()))
 )
+
+PRIVATE = """
+    here worker first_sm last_sm first_part last_part q_wheel q_launcher error current wheel_count crossbar_next
+    launcher_next pools counts operation_counts request_counts latencies phase_sums footprints
+    shared_footprints
+"""
+"""What each worker's record has of its own; the rest is copied from that of worker 0."""
+SUMMED = ("counts", "operation_counts", "request_counts", "latencies", "phase_sums")
+"""Tables that each worker has for itself, and that are added up in the end."""
 
 machine_at = accessor(MACHINE)

@@ -71,6 +71,23 @@ def _store(typing_context: Any, address: Any, index: Any, value: Any) -> Any:  #
     return types.none(types.int64, types.int64, types.int64), generate
 
 
+def _load_shared(typing_context: Any, address: Any, index: Any) -> Any:  # noqa: ARG001
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        start = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        return builder.load_atomic(builder.gep(start, [arguments[1]]), "acquire", 8)
+
+    return types.int64(types.int64, types.int64), generate
+
+
+def _store_shared(typing_context: Any, address: Any, index: Any, value: Any) -> Any:  # noqa: ARG001
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        start = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
+        builder.store_atomic(arguments[2], builder.gep(start, [arguments[1]]), "release", 8)
+        return context.get_dummy_value()
+
+    return types.none(types.int64, types.int64, types.int64), generate
+
+
 def _invoke(typing_context: Any, address: Any, here: Any, a: Any, b: Any) -> Any:  # noqa: ARG001
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ARG001
         whole = ir.IntType(64)
@@ -96,6 +113,8 @@ def _lowest_bit(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
 
 load = cast("Callable[[int, int], int]", intrinsic(_load))
 store = cast("Callable[[int, int, int], None]", intrinsic(_store))
+load_shared = cast("Callable[[int, int], int]", intrinsic(_load_shared))
+store_shared = cast("Callable[[int, int, int], None]", intrinsic(_store_shared))
 invoke = cast("Callable[[int, int, int, int], int]", intrinsic(_invoke))
 bit_count = cast("Callable[[int], int]", intrinsic(_bit_count))
 lowest_bit = cast("Callable[[int], int]", intrinsic(_lowest_bit))

@@ -19,7 +19,9 @@ from simulator.machine.order import NEVER
 SOURCE_SHIFT = 44
 """A message's place among those of equal arrival: source above this bit, sequence number below."""
 WAYS = 3
-"""Queues of an inbox."""
+"""Queues of an inbox, or of a worker's part of one."""
+LAUNCHER = 0
+"""The grid launcher is component 0."""
 SHELF = 256
 """Records of a kind that a component keeps."""
 WHEEL_OVERFLOW = 104
@@ -224,7 +226,10 @@ def _way(m: Any, source: int, kind: int) -> int:
 def send(
     m: Any, source: int, target: int, now_fs: int, delay_fs: int, kind: int, item: int, extra: int
 ) -> None:
-    """Hand a message to a link; it arrives at the receiver's first edge at or after `now_fs + delay_fs`."""
+    """Hand a message to a link; it arrives at the receiver's first edge at or after `now_fs + delay_fs`.
+
+    The launcher and the crossbar have an inbox for each worker, since several may write to them at once.
+    """
     sender = component(m.components, source)
     receiver = component(m.components, target)
     period = receiver.period_fs
@@ -236,37 +241,52 @@ def send(
     one.kind = kind
     one.what = item
     one.extra = extra
-    which = m.q_inbox + WAYS * target + _way(m, source, kind)
     if target == m.crossbar:
         which = m.q_wheel + WAYS * (cycle & (m.wheel_size - 1)) + _way(m, source, kind)
         m.wheel_count += 1
+        m.crossbar_next = min(m.crossbar_next, arrival)
         if arrival - m.window_from_fs > m.wheel_fs:
             m.error = WHEEL_OVERFLOW
+    elif target == LAUNCHER:
+        which = m.q_launcher
+        m.launcher_next = min(m.launcher_next, arrival)
+    else:
+        which = m.q_inbox + WAYS * target + _way(m, source, kind)
+        receiver.next_fs = min(receiver.next_fs, arrival)
     insert(m, which, entry, arrival, source << SOURCE_SHIFT | sender.sequence)
-    receiver.next_fs = min(receiver.next_fs, arrival)
 
 
 @inlined
-def _earliest(m: Any, first: int) -> int:
-    """Of the queues of an inbox, the one whose head is the earliest; −1 when all are empty."""
+def _earliest(m: Any, first: int, ways: int, stride: int, groups: int) -> int:
+    """Of some groups of queues, the one whose head is the earliest; −1 when all are empty."""
     best = -1
     key = NEVER
     order = 0
-    for which in range(first, first + WAYS):
-        head = queue(m.queues, which).head
-        if head >= 0:
-            one = node(m.nodes, head)
-            if one.key < key or (one.key == key and one.order < order):
-                best = which
-                key = one.key
-                order = one.order
+    for group in range(groups):
+        for which in range(first + stride * group, first + stride * group + ways):
+            head = queue(m.queues, which).head
+            if head >= 0:
+                one = node(m.nodes, head)
+                if one.key < key or (one.key == key and one.order < order):
+                    best = which
+                    key = one.key
+                    order = one.order
     return best
 
 
 @compiled
 def arrived(m: Any, ident: int, now_fs: int) -> int:
-    """The next message that has arrived, taken out of the inbox, or −1; not for the crossbar."""
-    which = _earliest(m, m.q_inbox + WAYS * ident)
+    """The next message of an SM or a memory partition that has arrived, taken out of the inbox, or −1."""
+    which = _earliest(m, m.q_inbox + WAYS * ident, WAYS, 0, 1)
+    if which < 0 or first_key(m, which) > now_fs:
+        return -1
+    return pull(m, which)
+
+
+@compiled
+def arrived_at_launcher(m: Any, now_fs: int) -> int:
+    """The same for the launcher."""
+    which = _earliest(m, m.q_launcher, 1, 1, m.workers)
     if which < 0 or first_key(m, which) > now_fs:
         return -1
     return pull(m, which)
@@ -275,7 +295,8 @@ def arrived(m: Any, ident: int, now_fs: int) -> int:
 @compiled
 def arrived_at_crossbar(m: Any, cycle: int) -> int:
     """The next message to the crossbar that has arrived in this cycle, taken out, or −1."""
-    which = _earliest(m, m.q_wheel + WAYS * (cycle & (m.wheel_size - 1)))
+    first = m.q_wheel + WAYS * (cycle & (m.wheel_size - 1))
+    which = _earliest(m, first, WAYS, WAYS * m.wheel_size, m.workers)
     if which < 0:
         return -1
     m.wheel_count -= 1
@@ -284,11 +305,19 @@ def arrived_at_crossbar(m: Any, cycle: int) -> int:
 
 @compiled
 def settle_next(m: Any, ident: int, following_fs: int) -> None:
-    """Note when a component ticks next: at its own time or at the next arrival; not for the crossbar."""
+    """Note when an SM or a memory partition ticks next: at its own time or at the next arrival."""
     first = m.q_inbox + WAYS * ident
     for which in range(first, first + WAYS):
         following_fs = min(following_fs, first_key(m, which))
     component(m.components, ident).next_fs = min(following_fs, NEVER)
+
+
+@compiled
+def settle_launcher(m: Any, following_fs: int) -> None:
+    """The same for the launcher."""
+    for which in range(m.q_launcher, m.q_launcher + m.workers):
+        following_fs = min(following_fs, first_key(m, which))
+    component(m.components, LAUNCHER).next_fs = min(following_fs, NEVER)
 
 
 @compiled
@@ -297,10 +326,11 @@ def settle_crossbar(m: Any, cycle: int, following: int) -> None:
     if m.wheel_count:
         at = cycle + 1
         while at < following:
-            first = m.q_wheel + WAYS * (at & (m.wheel_size - 1))
-            for which in range(first, first + WAYS):
-                if queue(m.queues, which).head >= 0:
-                    following = at
+            for worker in range(m.workers):
+                first = m.q_wheel + WAYS * (worker * m.wheel_size + (at & (m.wheel_size - 1)))
+                for which in range(first, first + WAYS):
+                    if queue(m.queues, which).head >= 0:
+                        following = at
             at += 1
     own = component(m.components, m.crossbar)
     own.next_fs = following * own.period_fs if following < NEVER else NEVER

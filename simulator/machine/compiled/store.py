@@ -14,7 +14,7 @@ import numpy as np
 from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.jit import address_of
 from simulator.machine.compiled.layout import INTEGER_BYTES, LINE_BYTES
-from simulator.machine.compiled.layout_machine import MACHINE
+from simulator.machine.compiled.layout_machine import MACHINE, PRIVATE, SUMMED
 
 POOL_TABLES = (
     ("nodes", layout.NODE),
@@ -65,26 +65,49 @@ class Memory:
 
 
 class Store:
-    """The machine's record and all tables by name."""
+    """The machine's records, one a worker, and all tables by name: those of the main worker and the common ones
+    plainly, those of other workers with a dot and its number.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int = 1) -> None:
+        self.workers = workers
         self.memory = Memory()
-        self.record = self.memory.table(1, MACHINE).view(np.recarray)
+        self.record = self.memory.table(workers, MACHINE).view(np.recarray)
+        self.record["here"] = [address_of(self.record[worker : worker + 1]) for worker in range(workers)]
         self.here = address_of(self.record)
-        self.record["here"] = self.here
         self.tables: dict[str, Any] = {}
-        self.records("pools", layout.POOL, len(POOL_TABLES))
+        for worker in range(workers):
+            self.records("pools", layout.POOL, len(POOL_TABLES), worker)
         self.set(pool_count=len(POOL_TABLES))
 
     @property
     def machine(self) -> Any:
-        """The machine's record."""
+        """The main worker's record."""
         return self.record[0]
 
     def set(self, **numbers: int) -> None:
-        """Set numbers of the machine's record."""
+        """Set numbers of the main worker's record."""
+        self.set_of(0, **numbers)
+
+    def set_of(self, which: int, **numbers: int) -> None:
+        """Set numbers of a worker's record."""
         for name, value in numbers.items():
-            self.record[name] = value
+            self.record[name][which] = value
+
+    def share_out(self) -> None:
+        """Give all workers what the main one's record says, but for what each has of its own."""
+        for worker in range(1, self.workers):
+            own = {name: self.record[name][worker].copy() for name in PRIVATE.split()}
+            self.record[worker] = self.record[0]
+            self.set_of(worker, **own)
+
+    def add_up(self) -> None:
+        """Add what the workers have counted to the tables of the main one."""
+        for name in SUMMED:
+            for worker in range(1, self.workers):
+                part = self.tables[_named(name, worker)]
+                self.tables[name] += part
+                part[:] = 0
 
     def put(self, name: str, values: Any) -> Any:
         """A table with a copy of values."""
@@ -93,54 +116,93 @@ class Store:
         table[...] = given
         return self.keep(name, table)
 
-    def keep(self, name: str, table: Any) -> Any:
+    def keep(self, name: str, table: Any, worker: int = 0) -> Any:
         """Keep a table, and note its address."""
-        self.tables[name] = table
-        self.record[name] = address_of(table)
+        self.tables[_named(name, worker)] = table
+        self.record[name][worker] = address_of(table)
         return table
 
-    def integers(self, name: str, count: int, value: int = 0) -> Any:
+    def integers(self, name: str, count: int, value: int = 0, worker: int = 0) -> Any:
         """A table of integers."""
         table = self.memory.table(max(1, count), np.dtype(np.int64))
         if value:
             table[:] = value
-        return self.keep(name, table)
+        return self.keep(name, table, worker)
 
-    def records(self, name: str, kind: np.dtype[Any], count: int, **values: int) -> Any:
+    def records(self, name: str, kind: np.dtype[Any], count: int, worker: int = 0, **values: int) -> Any:
         """A table of records; fields that don't start at 0 are named."""
         table = self.memory.table(max(1, count), kind)
         for field, value in values.items():
             table[field] = value
-        return self.keep(name, table)
+        return self.keep(name, table, worker)
 
     def pool(self, number: int, size: int, low: int) -> None:
-        """A table that records are taken from, `size` at first; it grows when fewer than `low` are left.
+        """A table that records are taken from, `size` by each worker at first; it grows when a worker has fewer
+        than `low` left.
 
         Record 0 is never taken. Memory that nobody has taken yet is not touched.
         """
         name, kind = POOL_TABLES[number]
-        self.records(name, kind, size + 1)
-        own = self.tables["pools"][number]
-        own["stride"] = kind.itemsize // INTEGER_BYTES
-        own["free"] = -1
-        own["fresh"] = 1
-        own["left"] = size
-        own["low"] = low
-        own["address"] = address_of(self.tables[name])
+        self.records(name, kind, size * self.workers + 1)
+        for worker in range(self.workers):
+            own = self.pools_of(worker)[number]
+            own["stride"] = kind.itemsize // INTEGER_BYTES
+            own["free"] = -1
+            own["fresh"] = 1 + size * worker
+            own["left"] = size
+            own["low"] = low
+            own["address"] = address_of(self.tables[name])
 
-    def grow(self, number: int) -> None:
-        """Double a pool."""
+    def pools_of(self, worker: int) -> Any:
+        """The pools of a worker."""
+        return self.tables[_named("pools", worker)]
+
+    def grow(self, number: int, worker: int) -> None:
+        """Double a pool; what is new goes to one worker."""
         name, kind = POOL_TABLES[number]
         old = self.tables[name]
         table = self.memory.table(2 * len(old), kind)
         table[: len(old)] = old
-        own = self.tables["pools"][number]
+        self.keep(name, table)
+        own = self.pools_of(worker)[number]
         own["left"] += len(table) - len(old)
-        own["address"] = address_of(self.keep(name, table))
+        if self.workers > 1:
+            table["next"][len(old) : -1] = np.arange(len(old) + 1, len(table))
+            table["next"][-1] = own["free"]
+            own["free"] = len(old)
+        for each in range(self.workers):
+            self.pools_of(each)[number]["address"] = address_of(table)
+
+    def _level(self, number: int, worker: int) -> None:
+        """Let the worker that has most of a pool give some of what it was given back."""
+        table = self.tables[POOL_TABLES[number][0]]
+        own = self.pools_of(worker)[number]
+        rich = max((self.pools_of(each)[number] for each in range(self.workers)), key=lambda one: one["left"])
+        first = last = int(rich["free"])
+        moved = 0
+        while last >= 0 and moved < (rich["left"] - own["left"]) // 2 - 1:
+            moved += 1
+            following = int(table["next"][last])
+            if following < 0 or moved >= (rich["left"] - own["left"]) // 2 - 1:
+                break
+            last = following
+        if moved:
+            rich["free"] = table["next"][last]
+            table["next"][last] = own["free"]
+            own["free"] = first
+            rich["left"] -= moved
+            own["left"] += moved
 
     def grow_where_low(self) -> None:
-        """Double every pool that has got low."""
-        pools = self.tables["pools"]
-        for number in range(len(POOL_TABLES)):
-            while pools[number]["left"] < pools[number]["low"]:
-                self.grow(number)
+        """Help every worker of whose pools one has got low: from another worker, or else with new records."""
+        for worker in range(self.workers):
+            for number in range(len(POOL_TABLES)):
+                own = self.pools_of(worker)[number]
+                if self.workers > 1 and own["left"] < own["low"]:
+                    self._level(number, worker)
+                while own["left"] < own["low"]:
+                    self.grow(number, worker)
+
+
+def _named(name: str, worker: int) -> str:
+    return f"{name}.{worker}" if worker else name

@@ -21,6 +21,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "whole": {
         "unit_run": ("machine", "run"),
+        "unit_work": ("machine", "work"),
         "unit_next": ("machine", "next_fs"),
         "unit_close": ("machine", "close"),
         "unit_begin": ("machine", "begin"),

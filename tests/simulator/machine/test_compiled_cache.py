@@ -2,57 +2,87 @@
 meets stale code.
 """
 
-import ast
+import importlib
+import shutil
+import subprocess
+import sys
 
 import pytest
 
 pytest.importorskip("numba")
 
-from simulator.machine.compiled import cache
+from simulator.machine.compiled import cache, units
 
-PYTHON_ONLY = ("build_card", "build_trace", "cache", "collect", "engine", "store", "watchdog")
-"""Files that run as Python only; what they import may change without compiling anything again."""
-
-
-def compiled_files():
-    folder = cache.ROOT / "simulator/machine/compiled"
-    return [path for path in sorted(folder.glob("*.py")) if path.stem not in PYTHON_ONLY]
-
-
-def imported_files(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        for name in names:
-            found = cache.ROOT / (name.replace(".", "/") + ".py")
-            if name.split(".")[0] in ("hwmodels", "simulator") and found.exists():
-                yield found
+PROGRAM = """
+import sys
+from simulator.machine.compiled import units
+functions = [f for group in units.GROUPS for f in units.functions(group).values()]
+files = {m.__file__ for n, m in sys.modules.items() if n.startswith("simulator.machine.compiled.")}
+print("\\n".join(sorted(files)))
+"""
 
 
-def test_every_source_of_compiled_code_is_in_the_digest():
-    covered = {path for pattern in cache.SOURCES for path in cache.ROOT.glob(pattern)}
-    missing = {found for path in compiled_files() for found in imported_files(path)} - covered
-    assert not missing
+@pytest.mark.parametrize("group", units.GROUPS)
+def test_every_engine_file_that_a_group_imports_is_in_its_digest(group):
+    program = PROGRAM.replace("for group in units.GROUPS", f"for group in [{group!r}]")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    covered = {str(path) for path in cache.sources_of(group)}
+    assert set(done.stdout.split()) <= covered
 
 
-def test_the_digest_follows_an_edit(tmp_path, monkeypatch):
-    for pattern in cache.SOURCES:
-        for path in cache.ROOT.glob(pattern):
-            copy = tmp_path / path.relative_to(cache.ROOT)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(path.read_bytes())
-    before = cache.digest()
+@pytest.mark.parametrize("group", units.GROUPS)
+def test_what_a_group_s_files_import_from_is_in_its_digest(group):
+    covered = set(cache.sources_of(group))
+    own = {path for path in covered if path.parent.name == "compiled"}
+    assert {found for path in own for found in cache.imported(path)} <= covered
+
+
+def test_all_that_a_group_depends_on_is_looked_at_for_the_index():
+    looked_at = set(cache.all_sources())
+    assert {path for group in units.GROUPS for path in cache.sources_of(group)} <= looked_at
+
+
+def copy_of_sources(tmp_path, monkeypatch):
+    for path in cache.all_sources():
+        copy = tmp_path / path.relative_to(cache.ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
     monkeypatch.setattr(cache, "ROOT", tmp_path)
-    assert cache.digest() == before
-    rule = tmp_path / "hwmodels/scatter.py"
-    rule.write_text(rule.read_text().replace("0x2F0B", "0x2F0C"))
-    assert cache.digest() != before
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path / "kept")
 
 
-def test_a_folder_is_cold_until_all_is_compiled(tmp_path):
-    assert cache.is_cold(tmp_path)
-    cache.mark_warm(tmp_path)
-    assert not cache.is_cold(tmp_path)
+@pytest.mark.parametrize(
+    ("edited", "changed"),
+    [
+        ("hwmodels/scatter.py", {"memory"}),
+        ("simulator/machine/compiled/dram_queue.py", {"memory"}),
+        ("simulator/machine/compiled/sub_core.py", {"processors"}),
+        ("simulator/statistics/phases.py", {"processors", "memory", "whole"}),
+        ("simulator/machine/reference/l1.py", set()),
+    ],
+)
+def test_an_edit_changes_the_names_of_what_depends_on_it(tmp_path, monkeypatch, edited, changed):
+    copy_of_sources(tmp_path, monkeypatch)
+    before = cache.object_files()
+    assert cache.object_files() == before
+    path = tmp_path / edited
+    path.write_text(path.read_text() + "\nANOTHER = 1\n")
+    after = cache.object_files()
+    assert {group for group in before if before[group] != after[group]} == changed
+
+
+def test_a_spoiled_index_is_made_again(tmp_path, monkeypatch):
+    copy_of_sources(tmp_path, monkeypatch)
+    before = cache.object_files()
+    (index,) = (tmp_path / "kept").glob("*.json")
+    index.write_text("{")
+    assert cache.object_files() == before
+    shutil.rmtree(tmp_path / "kept")
+    assert cache.object_files() == before
+
+
+def test_running_needs_no_compiler():
+    program = "import sys; import simulator.machine.compiled.engine; print('numba' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+    assert importlib.util.find_spec("numba") is not None
