@@ -233,6 +233,7 @@ def replay_variant(
         preload=[Preload(address, size) for address, size in variant.copied],
         max_cycles=limits.cycles,
         max_seconds=limits.seconds,
+        threads=config["threads"],
         keep_blocks=limits.keep_blocks,
         progress=progress,
         variant=variant.name,

@@ -26,6 +26,8 @@ class Case:
     scale: str = "1/1"
     quick: bool = True
     """Whether `--quick` takes it."""
+    threads: int = 1
+    """Threads that share one replay."""
 
 
 def copy(megabytes: int) -> dict[str, Any]:
@@ -54,6 +56,7 @@ CASES: tuple[Case, ...] = (
     Case("copy-4mb", copy(4), BOTH),
     Case("chain-4mb", chain(4), BOTH),
     Case("copy-64mb", copy(64)),
+    Case("copy-64mb", copy(64), threads=2),
     Case("chain-32mb", chain(32)),
     Case("gemm-1024", product(1024)),
     Case("chase", CHASE),

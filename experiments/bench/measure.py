@@ -88,7 +88,9 @@ def _replay(
         progress(share, cycle)
 
     wall, cpu = time.perf_counter(), time.process_time()
-    result = replay(kernels, gpu, job.engine, max_seconds=max_seconds, progress=watch)
+    result = replay(
+        kernels, gpu, job.engine, max_seconds=max_seconds, progress=watch, threads=job.case.threads
+    )
     wall_seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
     record = result.record
     started = min(kernel.start_fs for kernel in record.kernels) // record.sm_period_fs
@@ -97,7 +99,7 @@ def _replay(
         engine=job.engine,
         trace=job.case.name,
         sm_count=record.sm_count,
-        threads=1,
+        threads=job.case.threads,
         warp_instructions=result.warp_instructions,
         cycles=cycles,
         cpu_seconds=cpu_seconds,

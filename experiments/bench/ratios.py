@@ -1,7 +1,7 @@
 """Figures that compare two rows of one run of the bench, the only fair way on a computer that others use too.
 
 Engine against engine on one trace; one engine and trace on more SMs; an instruction in a larger problem of
-the same kind (1 means that time grows with work).
+the same kind (1 means that time grows with work); and how many times sooner several threads are done.
 """
 
 from __future__ import annotations
@@ -15,7 +15,20 @@ from experiments.bench.measure import Measurement
 
 def ratios(rows: Sequence[Measurement]) -> dict[str, float]:
     """Every ratio for which both rows are there."""
-    return {**_engines(rows), **_machine_sizes(rows), **_problem_sizes(rows)}
+    alone = [one for one in rows if one.threads == 1]
+    return {**_engines(alone), **_machine_sizes(alone), **_problem_sizes(alone), **_threads(rows)}
+
+
+def _threads(rows: Sequence[Measurement]) -> dict[str, float]:
+    return {
+        f"{many.threads} threads / 1: wall time of {many.trace}, {many.sm_count} SMs": one.wall_seconds
+        / many.wall_seconds
+        for many in rows
+        for one in rows
+        if many.threads > 1
+        and one.threads == 1
+        and (many.trace, many.sm_count, many.engine) == (one.trace, one.sm_count, one.engine)
+    }
 
 
 def _engines(rows: Sequence[Measurement]) -> dict[str, float]:

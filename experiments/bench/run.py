@@ -73,4 +73,5 @@ def run_bench(names: Sequence[str], *, quick: bool, report: Report) -> Bench:
 
 
 def _title(case: Case) -> str:
-    return case.name if case.scale == "1/1" else f"{case.name} at {case.scale}"
+    title = case.name if case.scale == "1/1" else f"{case.name} at {case.scale}"
+    return title if case.threads == 1 else f"{title} with {case.threads} threads"

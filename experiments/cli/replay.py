@@ -31,6 +31,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--gpu", default="a100-sxm-40gb", metavar="CARD", help="card (default: %(default)s)")
     parser.add_argument("--engine", default="reference", metavar="NAME", help="reference or compiled")
+    parser.add_argument(
+        "--threads", type=int, default=1, metavar="N", help="threads of the compiled engine; same numbers"
+    )
     parser.add_argument("--out", metavar="DIR", help="folder for tables and pictures")
     add_limits(parser)
     add_checkpoints(parser)
@@ -45,7 +48,13 @@ def run(args: argparse.Namespace) -> int:
     from experiments.cli.common import parse_settings
     from experiments.config import make_config
 
-    values = {"name": "replay", "gpu": [args.gpu], "engine": args.engine, "workload.traces": args.traces}
+    values = {
+        "name": "replay",
+        "gpu": [args.gpu],
+        "engine": args.engine,
+        "threads": args.threads,
+        "workload.traces": args.traces,
+    }
     config = make_config(values, "replay", parse_settings(args.settings))
     if args.timeline and not args.out:
         raise InputError("--timeline", "there is no folder for it", "give --out DIR too")

@@ -30,6 +30,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a shipped config")
     parser.add_argument("--gpu", action="append", metavar="CARD", help="this card instead (repeatable)")
     parser.add_argument("--engine", metavar="NAME", help="reference or compiled")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads of the compiled engine; same numbers")
     parser.add_argument("--out", metavar="DIR", help="folder for the results (default: results/NAME)")
     add_limits(parser)
     add_checkpoints(parser)
@@ -51,5 +52,7 @@ def run(args: argparse.Namespace) -> int:
         settings["gpu"] = args.gpu
     if args.engine:
         settings["engine"] = args.engine
+    if args.threads is not None:
+        settings["threads"] = args.threads
     config = load_config(args.config, settings)
     return finish(args, config, Path(args.out) if args.out else DEFAULT_PARENT / config["name"])

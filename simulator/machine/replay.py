@@ -41,6 +41,7 @@ def replay(
     preload: Sequence[Preload] = (),
     max_cycles: int | None = None,
     max_seconds: float | None = None,
+    threads: int = 1,
     keep_requests: bool = False,
     keep_blocks: int = 0,
     progress: Callable[[float, int], None] | None = None,
@@ -56,7 +57,8 @@ def replay(
     cycle). `sample` replays of each long kernel of equal blocks only the first, until the stated bound of its
     cycles' error is within this share of them, and carries the rest on. `checkpoint` names a file to which a
     replay that a limit cuts short writes its state (or a Keeper, which may wish for more); `resume` one to go
-    on from, to exactly the result of an undisturbed replay. Raises InputError for a kernel that
+    on from, to exactly the result of an undisturbed replay. `threads` share the work of the compiled engine and
+    change no number. Raises InputError for a kernel that
     can't launch or an unknown name, ResultError for a deadlock or an identity that does not hold.
     """
     kernels = list(traces)
@@ -76,6 +78,7 @@ def replay(
         preload=resident,
         max_cycles=max_cycles,
         max_seconds=max_seconds,
+        threads=threads,
         keep_requests=keep_requests,
         keep_blocks=keep_blocks,
         progress=progress,

@@ -1,0 +1,79 @@
+"""Threads share the work of a replay and change no number of it, however many there are."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba")
+
+from simulator.machine.compiled import layout
+from simulator.machine.compiled.engine import simulate
+from simulator.machine.compiled.store import Store
+from simulator.machine.options import Options
+from simulator.machine.record_difference import differences
+from tests.engines.readings import same_numbers
+from tests.engines.test_identities import random_options
+from tests.machines.random_card import seeded_card
+from tests.machines.random_trace import seeded_traces
+
+
+def record_of(seed, threads, **options):
+    gpu = seeded_card(seed)
+    return same_numbers(simulate(seeded_traces(seed, gpu), gpu, Options(threads=threads, **options)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_threads_change_no_number(seed):
+    options = {**random_options(seed), "keep_requests": False}
+    one = record_of(seed, 1, **options)
+    for threads in (2, 3, 8):
+        many = record_of(seed, threads, **options)
+        assert differences(one, many) == []
+        assert many == one
+
+
+def test_a_run_that_keeps_requests_is_done_by_one():
+    one = record_of(3, 1, keep_requests=True)
+    assert one.requests
+    assert record_of(3, 4, keep_requests=True) == one
+
+
+def chain_of(table, first):
+    found = []
+    while first >= 0:
+        found.append(first)
+        first = int(table["next"][first])
+    return found
+
+
+def test_a_worker_that_runs_low_gets_what_another_was_given_back():
+    store = Store(2)
+    store.pool(layout.P_NODES, 100, 10)
+    table = store.tables["nodes"]
+    poor, rich = (store.pools_of(worker)[layout.P_NODES] for worker in range(2))
+    poor["left"] = 4
+    given_back = list(range(150, 190))
+    table["next"][given_back] = [*given_back[1:], -1]
+    rich["free"], rich["fresh"], rich["left"] = given_back[0], 191, 50
+    store.grow_where_low()
+    assert len(store.tables["nodes"]) == len(table)
+    assert poor["left"] + rich["left"] == 54
+    assert poor["left"] >= poor["low"]
+    ours, theirs = chain_of(table, int(poor["free"])), chain_of(table, int(rich["free"]))
+    assert sorted(ours + theirs) == given_back
+    assert len(ours) == poor["left"] - 4
+
+
+def test_where_nobody_has_enough_the_pool_grows():
+    store = Store(2)
+    store.pool(layout.P_NODES, 100, 10)
+    before = len(store.tables["nodes"])
+    for worker in range(2):
+        store.pools_of(worker)[layout.P_NODES]["left"] = 3
+    store.grow_where_low()
+    table = store.tables["nodes"]
+    pools = [store.pools_of(worker)[layout.P_NODES] for worker in range(2)]
+    assert all(one["left"] >= one["low"] for one in pools)
+    assert all(one["address"] == table.ctypes.data for one in pools)
+    new = [entry for one in pools for entry in chain_of(table, int(one["free"]))]
+    assert len(set(new)) == len(new)
+    assert set(new) == set(np.arange(before, len(table)).tolist())
