@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("numba")
 
 from simulator.machine.compiled import layout
-from simulator.machine.compiled.engine import simulate
+from simulator.machine.compiled.engine import Machine, simulate
 from simulator.machine.compiled.store import Store
 from simulator.machine.options import Options
 from simulator.machine.record_difference import differences
@@ -21,14 +21,25 @@ def record_of(seed, threads, **options):
     return same_numbers(simulate(seeded_traces(seed, gpu), gpu, Options(threads=threads, **options)))
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_threads_change_no_number(seed):
+def compare(seed, counts):
     options = {**random_options(seed), "keep_requests": False}
     one = record_of(seed, 1, **options)
-    for threads in (2, 3, 8):
+    for threads in counts:
         many = record_of(seed, threads, **options)
         assert differences(one, many) == []
         assert many == one
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_threads_change_no_number(seed):
+    compare(seed, (2,))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_shares_change_no_number(seed, monkeypatch):
+    """The same without threads, which a busy computer keeps waiting for each other."""
+    monkeypatch.setattr(Machine, "parallel", False)
+    compare(seed, (2, 3, 8))
 
 
 def test_a_run_that_keeps_requests_is_done_by_one():

@@ -36,6 +36,9 @@ FIRST_EDGES = 64
 class Machine:
     """A card with its kernels, ready to run."""
 
+    parallel = not WITHOUT_COMPILER
+    """Whether workers have threads; without, their shares are done in turn."""
+
     def __init__(self, traces: list[KernelTrace], gpu: Gpu, options: Options) -> None:
         self.traces, self.gpu, self.options = traces, gpu, options
         self.occupancies = [occupancy_of(trace, gpu) for trace in traces]
@@ -165,7 +168,7 @@ class Machine:
         store.share_out()
         store.tables["rounds"][:] = 0
         threads = []
-        if store.workers > 1 and not WITHOUT_COMPILER:
+        if store.workers > 1 and self.parallel:
             store.set(threads=1, yields=yielding_address())
             for worker in range(1, store.workers):
                 call = (self.code.call, ("unit_work", store.here, worker))
