@@ -2,8 +2,8 @@
 
     python -m tests.fuzz.guided kineto --runs 20000
 
-It needs atheris (libFuzzer for Python; `pip install 'stallscope[fuzz]'`). libFuzzer's own bytes are the dice of
-`damage.py`, so what it learns is which damage gets further. It stops at the first misbehaviour and leaves
+It needs atheris (libFuzzer for Python; `pip install 'stallscope[fuzz]'`). libFuzzer's own bytes are the dice
+of `damage.py`, so what it learns is which damage gets further. It stops at the first misbehaviour and leaves
 the file that caused it.
 """
 

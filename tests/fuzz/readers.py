@@ -15,7 +15,7 @@ import random
 import sqlite3
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,10 @@ def as_it_is(damaged: bytes, _sound: bytes) -> bytes:
     return damaged
 
 
+def nothing(_folder: Path) -> None:
+    """No other file is needed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """One reader and what it is tried with."""
@@ -40,7 +44,7 @@ class Reader:
     read: Callable[[Path], object]
     packed: tuple[Pack, ...] = (as_it_is,)
     """Ways from a damaged content to a file; one of them for each case."""
-    beside: Callable[[Path], object] = field(default=lambda folder: None)
+    beside: Callable[[Path], object] = nothing
     """Puts the files there that the damaged one names."""
 
 
