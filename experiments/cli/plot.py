@@ -6,7 +6,7 @@ from typing import Any
 
 from experiments.cli.common import add_common, print_json
 
-KINDS = ("latency", "stalls", "occupancy")
+KINDS = ("latency", "stalls", "occupancy", "occupancy-limits", "roofline", "bandwidth", "timeline")
 
 EPILOG = """\
 examples:
@@ -16,6 +16,10 @@ examples:
 latency:    where the time of memory requests went, phase by phase, kernel by kernel
 stalls:     what resident warps waited for, by the profiler's names
 occupancy:  resident warps over time, with what limits them
+occupancy-limits: occupancy against registers, shared memory and block size, one line a kernel
+roofline:   arithmetic against bytes at DRAM, L2 and L1, with the card's peaks
+bandwidth:  DRAM and L2 over time
+timeline:   kernels on their streams, and what warps did meanwhile
 """
 
 
@@ -35,7 +39,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Draw the picture and name its file."""
-    from experiments.folder import PLOTS, read
+    from experiments.folder import PLOTS, cards_in, read
     from experiments.plots.pictures import draw
     from hwmodels.errors import InputError
     from simulator.statistics.files import make_folder
@@ -46,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     path = Path(args.out) if args.out else Path(args.folder) / PLOTS / f"{args.kind}.png"
     if not args.out:
         make_folder(path.parent)
-    draw(args.kind, results, path)
+    draw(args.kind, results, path, cards_in(Path(args.folder)))
     if args.json:
         print_json({"kind": args.kind, "file": str(path)})
     else:
