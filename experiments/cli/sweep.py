@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
         def report(now: "Tally") -> None:
             tally[:] = [now]
-            progress.update(now.words, now.done / now.total)
+            progress.update(now.words)
 
         write_text(folder / CONFIG, yaml.safe_dump(sweep.base, sort_keys=False, allow_unicode=True))
         try:
