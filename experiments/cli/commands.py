@@ -10,6 +10,7 @@ from experiments.cli import (
     compare,
     diverge,
     gpu,
+    measure,
     occupancy,
     plan,
     plot,
@@ -20,6 +21,7 @@ from experiments.cli import (
     run,
     sweep,
     trace,
+    validate,
 )
 
 COMMANDS = {
@@ -34,7 +36,9 @@ COMMANDS = {
     "gpu": gpu,
     "trace": trace,
     "probe": probe,
+    "validate": validate,
     "profile": profile,
+    "measure": measure,
     "diverge": diverge,
     "bench": bench,
 }
