@@ -34,6 +34,7 @@ GROUPS = (
     "operations",
     "launch",
     "dram",
+    "peers",
 )
 EPILOG = """\
 examples:
@@ -96,8 +97,8 @@ def run(args: argparse.Namespace) -> int:
     settings = gpu_settings(parse_settings(args.settings))
     for card in cards:
         load_gpu(card, settings)  # a misspelt card or key is refused before anything runs
-    asked = args.what or ["all"]
-    names = [name for name in GROUPS if name in asked or "all" in asked]
+    asked = args.what or ["all"]  # all but the peers, which are of no card
+    names = [name for name in GROUPS if name in asked or ("all" in asked and name != "peers")]
     with Progress("probe") as progress:
         rows = run_probes(cards, names, settings, processes=args.workers, report=progress.update)
     for card, path in pictures.items():

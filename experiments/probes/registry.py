@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from experiments.probes import bandwidth, latency, launches, operations, shared, strides, synchronisation
 from experiments.probes.curve import curve
 from experiments.probes.dram_card import dram_of_card
+from experiments.probes.dram_peers import dram_peers
 from experiments.probes.footprints import footprints
 from experiments.probes.row import Row
 from experiments.probes.streams import streams
@@ -80,4 +81,5 @@ PROBES: dict[str, Probe] = {
     "streams": Probe("write, scale and triad bandwidth against resident threads", 15, (streams,)),
     "launch": Probe("empty kernels in a stream and in a graph, empty blocks", 5, (launches.launches,)),
     "dram": Probe("one DRAM channel alone under synthetic streams", 10, (dram_alone,)),
+    "peers": Probe("a DRAM channel beside published simulators, under their timings", 60, (dram_peers,)),
 }
