@@ -44,6 +44,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     compare.add_argument(
         "--engine", default="compiled", metavar="NAME", help="compiled (default) or reference"
     )
+    compare.add_argument(
+        "--l2-state",
+        default="cold",
+        metavar="STATE",
+        help="L2 before each kernel: cold (default), warm (inputs there), written (its producer just ran)",
+    )
     compare.add_argument("--results", metavar="DIR", help="a result folder of the same kernels, for a table")
     _add_total(compare)
     add_common(compare)
