@@ -6,12 +6,13 @@ from typing import Any
 
 from experiments.cli.common import add_common, print_json
 
-KINDS = ("latency", "stalls", "occupancy", "occupancy-limits", "roofline", "bandwidth", "timeline")
+KINDS = ("latency", "stalls", "occupancy", "occupancy-limits", "roofline", "bandwidth", "timeline", "sweep")
 
 EPILOG = """\
 examples:
   stallscope plot results/resnet50-conv-bn-relu --kind stalls
   stallscope plot results/copy --kind occupancy --out copy.png
+  stallscope plot results/register-file --kind sweep
 
 latency:    where the time of memory requests went, phase by phase, kernel by kernel
 stalls:     what resident warps waited for, by the profiler's names
@@ -20,6 +21,7 @@ occupancy-limits: occupancy against registers, shared memory and block size, one
 roofline:   arithmetic against bytes at DRAM, L2 and L1, with the card's peaks
 bandwidth:  DRAM and L2 over time
 timeline:   kernels on their streams, and what warps did meanwhile
+sweep:      curves and heat map of a folder that `stallscope sweep` wrote
 """
 
 
@@ -46,11 +48,17 @@ def run(args: argparse.Namespace) -> int:
 
     if args.out and Path(args.out).suffix.lower() != ".png":
         raise InputError("--out", f"{args.out} is no PNG", "name a file that ends in .png")
-    results = read(Path(args.folder))
-    path = Path(args.out) if args.out else Path(args.folder) / PLOTS / f"{args.kind}.png"
-    if not args.out:
+    folder = Path(args.folder)
+    path = Path(args.out) if args.out else folder / PLOTS / f"{args.kind}.png"
+    results = [] if args.kind == "sweep" else read(folder)
+    if not args.out and folder.is_dir():
         make_folder(path.parent)
-    draw(args.kind, results, path, cards_in(Path(args.folder)))
+    if args.kind == "sweep":
+        from experiments.plots.sweep import draw_sweep
+
+        draw_sweep(folder, path)
+    else:
+        draw(args.kind, results, path, cards_in(folder))
     if args.json:
         print_json({"kind": args.kind, "file": str(path)})
     else:
