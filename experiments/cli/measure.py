@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Describe the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "measure",
-        help="the probes on a real GPU of yours, as rows for validate and calibrate",
+        help="the probes on a real GPU of yours, as rows for validate",
         description=__doc__,
         epilog=EPILOG,
     )

@@ -28,7 +28,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Describe the command and its parts."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "profile",
-        help="PyTorch profiler traces and Nsight Compute tables; ours beside theirs",
+        help="profiles of real runs: what is in them, ours beside theirs",
         description=__doc__,
         epilog=EPILOG,
     )

@@ -95,7 +95,9 @@ def _table(args: argparse.Namespace, kernels: list[NsightKernel]) -> int:
     gpu = Gpu.from_card(args.gpu)
     ours: list[Any] = [None] * len(kernels)
     if args.results:
-        ours = matched(kernels, [row for row, _ in _rows_of(Path(args.results), gpu.name)], args.results)
+        replayed = _rows_of(Path(args.results), gpu.name)
+        ours = matched(kernels, [row for row, _ in replayed], args.results)
+        gpu = replayed[0][1]  # with whatever was set for that replay
     else:
         ours = [_replayed(kernel, gpu, args.engine, args.l2_state) for kernel in kernels]
     documents: list[dict[str, Any]] = []
