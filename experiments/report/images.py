@@ -1,7 +1,7 @@
 """Every picture of a result as an image inside the page, with words for those who can't see it.
 
-Drawn as vectors, so that it prints and magnifies well. The words say what the picture would be read for, from
-the same tables.
+Drawn as vectors, so that it prints and magnifies well, or as fine dots where vectors would be many times
+larger. The words say what the picture would be read for, from the same tables.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ TITLES = {
     "timeline": "Timeline",
 }
 MOST_SENTENCES = 24
+MOST_VECTOR_BYTES = 250_000
+FINE_DPI = 170
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +56,14 @@ def images(results: Sequence[Result], cards: Mapping[str, Gpu]) -> list[Image]:
             continue
         import matplotlib as mpl
 
-        buffer = io.BytesIO()
+        buffer, media = io.BytesIO(), "svg+xml"
         # The same picture is the same bytes: no date, and names of parts that depend on nothing but the kind.
         with mpl.rc_context({"svg.hashsalt": kind}):
             figure.savefig(buffer, format="svg", metadata={"Date": None})
-        address = "data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode()
+        if buffer.tell() > MOST_VECTOR_BYTES:
+            buffer, media = io.BytesIO(), "png"
+            figure.savefig(buffer, format="png", dpi=FINE_DPI, metadata={"Software": None})
+        address = f"data:image/{media};base64," + base64.b64encode(buffer.getvalue()).decode()
         title = TITLES.get(kind, kind)
         made.append(Image(kind, title, f"{title}. {words(kind, results)}", address))
     return made

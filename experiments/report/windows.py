@@ -106,9 +106,9 @@ class Chain:
         return [trace_of(allocate(kernel, cap)) for kernel in self.maker.kernels(Group(operators))]
 
     def caps(self, own: int | None) -> list[int | None]:
-        """The config's cap, and about a half and a quarter of what the whole chain takes under it."""
+        """The config's cap, and about 7/8 and a half of what the whole chain takes under it."""
         most = max(trace.registers_per_thread for trace in self.traces(own, self.chain))
-        lower = [max(LOWEST_CAP, -(-most // part // 8) * 8) for part in (2, 4)]
+        lower = [max(LOWEST_CAP, most * eighths // 64 * 8) for eighths in (7, 4)]
         return list(dict.fromkeys([own, *(cap for cap in lower if cap < most)]))
 
     def row(self, config: Config, cap: int | None, first: int, size: int) -> dict[str, Any]:

@@ -56,7 +56,9 @@ function windowsDemo(root, data) {
     const svg = draw("svg", { viewBox: "0 0 540 150", role: "img",
       "aria-label": `${measure.title} by size of the window: ${values.map((one, at) => `${sizes[at]}: ${one === null ? "none" : measure.words(one)}`).join(", ")}` });
     const wide = 540 / sizes.length;
-    svg.append(draw("text", { x: 0, y: 12, class: "strong" }, measure.title));
+    const limit = doc.caps[cap] === null ? doc.registers_max : doc.caps[cap];
+    const limited = measure.key === "registers_per_thread" && limit <= top;
+    svg.append(draw("text", { x: 0, y: 12, class: "strong" }, limited ? `${measure.title} (dashed: at most ${limit})` : measure.title));
     values.forEach((value, at) => {
       const tall = value === null ? 4 : Math.max(1, (value / top) * 92);
       const now = sizes[at] === length;
@@ -66,16 +68,16 @@ function windowsDemo(root, data) {
       svg.append(draw("text", { x: at * wide + wide / 2, y: 142, class: "soft middle" }, sizes[at] === 1 ? "1 (none)" : `${sizes[at]}`));
     });
     svg.append(draw("line", { x1: 0, x2: 540, y1: 126, y2: 126, class: "axis" }));
-    const limit = doc.caps[cap] === null ? doc.registers_max : doc.caps[cap];
-    if (measure.key === "registers_per_thread" && limit <= top) {
+    if (limited) {
       const y = 126 - (limit / top) * 92;
-      svg.append(draw("line", { x1: 0, x2: 540, y1: y, y2: y, class: "limit" }), draw("text", { x: 538, y: y - 3, class: "soft end" }, capWords(limit)));
+      svg.append(draw("line", { x1: 0, x2: 540, y1: y, y2: y, class: "limit" }));
     }
     const marks = first ? {} : doc.marks[doc.caps[cap] === null ? "None" : String(doc.caps[cap])] || {};
     const from = { spill_bytes_per_thread: ["spills_from", "spilling begins"], cycles: ["loses_from", "growing begins to lose"] }[measure.key];
     if (from && marks[from[0]]) {
       const x = (marks[from[0]] - 1) * wide + wide * 0.08;
-      svg.append(draw("line", { x1: x, x2: x, y1: 20, y2: 126, class: "head" }), draw("text", { x: x + 4, y: 28, class: "mark" }, from[1]));
+      svg.append(draw("line", { x1: x, x2: x, y1: 16, y2: 126, class: "head" }),
+        draw("text", { x: 538, y: 12, class: "mark end" }, `${from[1]} at ${marks[from[0]]}`));
     }
     return svg;
   }
