@@ -44,6 +44,13 @@ def test_an_operator_without_shapes_takes_those_around_it(document: dict[str, An
     assert (relu.operator.name, relu.operator.shapes) == ("aten::clamp_min_", ((8, 8),))
 
 
+def test_kernels_of_a_graph_have_no_operator(document: dict[str, Any], write: Write) -> None:
+    document["traceEvents"][5]["name"] = "cudaGraphLaunch"
+    add, relu = read_kineto(write(document)).kernels
+    assert add.operator is not None
+    assert relu.operator is None
+
+
 def test_old_category_names_and_the_bare_list(document: dict[str, Any], write: Write) -> None:
     old = {"kernel": "Kernel", "cuda_runtime": "Runtime", "cpu_op": "Operator", "gpu_memset": "Memset"}
     for event in document["traceEvents"]:

@@ -146,6 +146,9 @@ def test_what_is_not_known_is_refused_with_a_reason() -> None:
     wrong = work_of(profiled(ADD, 4, 40, "aten::add_", [(2, 16), (3, 16)]))
     assert isinstance(wrong, Refused)
     assert "broadcast" in wrong.reason
+    other = work_of(profiled(RELU, 9, 18, "aten::relu", [(1000,)]))
+    assert isinstance(other, Refused)
+    assert "does not fit" in other.reason
     many = work_of(profiled(RELU, 1, 18, "aten::relu", [(1 << 20,)]))
     assert isinstance(many, Refused)
     assert "more than one pass" in many.reason
