@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hwmodels.errors import InputError
 from simulator.statistics import archive
@@ -19,10 +19,14 @@ from simulator.statistics.files import make_folder, write_text
 from simulator.statistics.result import Result, load_all
 from simulator.statistics.tables import TABLES
 
+if TYPE_CHECKING:
+    from hwmodels import Gpu
+
 DEFAULT_PARENT = Path("results")
 SUMMARY = "summary.json"
 CONFIG = "config.yaml"
 PLOTS = "plots"
+CARDS = "cards"
 
 
 def prepare(folder: Path) -> Path:
@@ -50,10 +54,10 @@ def write(
     import yaml
 
     write_text(folder / CONFIG, yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True))
-    make_folder(folder / "cards")
+    make_folder(folder / CARDS)
     for name, numbers in cards.items():
         text = yaml.safe_dump(dict(numbers), sort_keys=False, allow_unicode=True)
-        write_text(folder / "cards" / f"{name}.yaml", text)
+        write_text(folder / CARDS / f"{name}.yaml", text)
     for name in TABLES:
         table = pd.concat([getattr(result, name) for result in results], ignore_index=True)
         write_text(folder / f"{name}.csv", table.to_csv(index=False))
@@ -66,6 +70,19 @@ def read(folder: Path) -> list[Result]:
     if not folder.is_dir():
         raise InputError(str(folder), "no such folder", "give the folder that `stallscope run` named")
     return load_all(folder)
+
+
+def cards_in(folder: Path) -> dict[str, Gpu]:
+    """The cards that a run wrote beside its results, by name; what can't be read is left out."""
+    from hwmodels import Gpu
+
+    found = {}
+    for path in sorted((folder / CARDS).glob("*.yaml")):
+        try:
+            found[path.stem] = Gpu.from_card(str(path))
+        except InputError:
+            continue
+    return found
 
 
 def finite(document: Any) -> Any:

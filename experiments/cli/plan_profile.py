@@ -57,7 +57,8 @@ def _words(document: dict[str, Any]) -> None:
     rows = document["candidates"]
     left = document["chains"] - len(rows)
     more = f"; {left} cheaper ones are not priced" if left else ""
-    print(f"{document['chains']} different chains could be fused{more}")
+    chains = f"{document['chains']} different chain{'s' if document['chains'] > 1 else ''}"
+    print(f"{chains} could be fused{more}")
     print(f"gain {document['total_gain_us']:,.1f} us by simulation, launch gaps of the card included")
     print()
     print_table(

@@ -28,7 +28,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Describe the command and its parts."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "profile",
-        help="PyTorch profiler traces and Nsight Compute tables; ours beside theirs",
+        help="profiles of real runs: what is in them, ours beside theirs",
         description=__doc__,
         epilog=EPILOG,
     )
@@ -43,6 +43,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     compare.add_argument("--gpu", metavar="CARD", help="the card (default: the profiled device's own)")
     compare.add_argument(
         "--engine", default="compiled", metavar="NAME", help="compiled (default) or reference"
+    )
+    compare.add_argument(
+        "--l2-state",
+        default="cold",
+        metavar="STATE",
+        help="L2 before each kernel: cold (default), warm (inputs there), written (its producer just ran)",
     )
     compare.add_argument("--results", metavar="DIR", help="a result folder of the same kernels, for a table")
     _add_total(compare)

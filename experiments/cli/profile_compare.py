@@ -16,9 +16,12 @@ from hwmodels.errors import InputError, unknown
 
 def compare(args: argparse.Namespace) -> int:
     """Ours beside theirs."""
+    from experiments.profiles.compare import L2_STATES
     from experiments.profiles.opened import read_profile
     from simulator.machine.replay import ENGINES
 
+    if args.l2_state not in L2_STATES:
+        raise unknown("--l2-state", "state", args.l2_state, L2_STATES)
     if args.engine not in ENGINES:
         raise unknown("--engine", "engine", args.engine, ENGINES)
     profile = read_profile(Path(args.file), limits_of(args))
@@ -43,6 +46,7 @@ def _trace(args: argparse.Namespace, profile: Profile) -> int:
             profile,
             gpu,
             args.engine,
+            args.l2_state,
             lambda done, of: progress.update(f"launch {done + 1} of {of}", done / of),
         )
     summary = totals(rows)
@@ -91,9 +95,11 @@ def _table(args: argparse.Namespace, kernels: list[NsightKernel]) -> int:
     gpu = Gpu.from_card(args.gpu)
     ours: list[Any] = [None] * len(kernels)
     if args.results:
-        ours = matched(kernels, [row for row, _ in _rows_of(Path(args.results), gpu.name)], args.results)
+        replayed = _rows_of(Path(args.results), gpu.name)
+        ours = matched(kernels, [row for row, _ in replayed], args.results)
+        gpu = replayed[0][1]  # with whatever was set for that replay
     else:
-        ours = [_replayed(kernel, gpu, args.engine) for kernel in kernels]
+        ours = [_replayed(kernel, gpu, args.engine, args.l2_state) for kernel in kernels]
     documents: list[dict[str, Any]] = []
     for kernel, row in zip(kernels, ours, strict=True):
         why = row if isinstance(row, str) else None
@@ -126,7 +132,7 @@ def _table(args: argparse.Namespace, kernels: list[NsightKernel]) -> int:
     return 0
 
 
-def _replayed(kernel: NsightKernel, gpu: Gpu, engine: str) -> Any:
+def _replayed(kernel: NsightKernel, gpu: Gpu, engine: str, l2_state: str) -> Any:
     """Our row of a kernel whose work is known, or the reason why it is not."""
     from experiments.profiles.compare import replayed_row
     from experiments.profiles.nsight_compare import as_profiled
@@ -136,7 +142,7 @@ def _replayed(kernel: NsightKernel, gpu: Gpu, engine: str) -> Any:
     work = work_of(profiled)
     if isinstance(work, Refused):
         return work.reason
-    return replayed_row(profiled, work, gpu, engine)
+    return replayed_row(profiled, work, gpu, engine, l2_state)
 
 
 def _rows_of(folder: Path, card: str | None = None) -> list[tuple[dict[str, Any], Gpu]]:

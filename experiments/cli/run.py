@@ -30,7 +30,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("config", metavar="CONFIG", help="a YAML file, or the name of a shipped config")
     parser.add_argument("--gpu", action="append", metavar="CARD", help="this card instead (repeatable)")
     parser.add_argument("--engine", metavar="NAME", help="reference or compiled")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads of the compiled engine; same numbers")
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="threads of the compiled engine; same numbers"
+    )
     parser.add_argument("--out", metavar="DIR", help="folder for the results (default: results/NAME)")
     add_limits(parser)
     add_checkpoints(parser)

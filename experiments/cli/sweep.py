@@ -30,7 +30,8 @@ CONFIG is a YAML file or the name of a shipped one, with
 
 The folder gets sweep.csv (a row a point, card and variant), config.yaml and store.sqlite. A result is kept
 under the digest of all that decides it, so a repeated point is free; stopped or killed, the same command goes
-on. Replays that failed are holes of the table (exit code 1) and are kept too: --retry-failed does them again.
+on. What can't be replayed, such as a kernel that can't launch, is a hole of the table and is kept too:
+--retry-failed does it again. Exit code 1: a replay broke, or found something false.
 """
 
 
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
         def report(now: "Tally") -> None:
             tally[:] = [now]
-            progress.update(now.words, now.done / now.total)
+            progress.update(now.words)
 
         write_text(folder / CONFIG, yaml.safe_dump(sweep.base, sort_keys=False, allow_unicode=True))
         try:
@@ -88,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
             kept = f"{tally[0].done} of {tally[0].total} replays are stored" if tally else "nothing was begun"
             say(f"{kept}; the same command goes on from there")
             raise
-        rows = rows_of(sweep, store.get(sweep.jobs))
+        stored = store.get(sweep.jobs)
+        rows = rows_of(sweep, stored)
     write_text(folder / FILE_NAME, csv_of(rows))
     holes = [row for row in rows if row["status"] != "ok"]
     if args.json:
@@ -99,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         say(f"hole: point {row['point']}, {row['gpu']}, {row['variant']}: {row['error']}")
     if holes:
         say(f"{len(holes)} of {len(rows)} rows are holes; --retry-failed does them again")
-    return 1 if holes else 0
+    return 1 if any(one.fault for one in stored.values()) else 0
 
 
 def _crew(args: argparse.Namespace, sweep: "Sweep") -> "Crew":

@@ -8,18 +8,21 @@ is 1,200 pixels wide.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from experiments.table import shortened
 from simulator.statistics.files import write_with
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from simulator.statistics.result import Result
+
+Series: TypeAlias = "npt.NDArray[Any]"
 
 WIDTH_INCHES = 12.0
 DPI = 100
@@ -63,9 +66,16 @@ KERNEL_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e0
 
 
 def new_figure(
-    height_inches: float, columns: Sequence[float] = (1.0,), rows: Sequence[float] = (1.0,)
+    height_inches: float,
+    columns: Sequence[float] = (1.0,),
+    rows: Sequence[float] = (1.0,),
+    *,
+    share: bool = True,
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with its axes, left to right and top to bottom; columns and rows by their relative sizes."""
+    """A figure with its axes, left to right and top to bottom; columns and rows by their relative sizes.
+
+    `share`: the axes of a row have one vertical scale.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -75,7 +85,7 @@ def new_figure(
         len(rows),
         len(columns),
         squeeze=False,
-        sharey="row",
+        sharey="row" if share else False,
         gridspec_kw={"width_ratios": columns, "height_ratios": rows},
     )
     return figure, [axes for row in grid for axes in row]
@@ -94,6 +104,24 @@ def tidy(axes: Axes, title: str = "") -> None:
 def save(figure: Figure, path: Path) -> None:
     """Write the PNG whole; the same picture is the same bytes."""
     write_with(path, lambda file: figure.savefig(file, format="png", dpi=DPI, metadata={"Software": None}))
+
+
+def outline(starts: Series, ends: Series) -> tuple[Series, Callable[[Series], Series]]:
+    """Where the corners of a curve of steps stand, and what makes its heights from one value a step.
+
+    A gap between two steps is drawn as zero. One shape is far smaller in a file than a bar a step.
+    """
+    import numpy as np
+
+    gaps = np.flatnonzero(starts[1:] > ends[:-1]) + 1
+    corners = np.column_stack([starts, ends]).ravel()
+    places = 2 * gaps
+    edges = np.insert(corners, np.repeat(places, 2), np.column_stack([ends[gaps - 1], starts[gaps]]).ravel())
+
+    def stairs(values: Series) -> Series:
+        return np.insert(np.repeat(values.astype(float), 2), np.repeat(places, 2), 0.0)
+
+    return edges, stairs
 
 
 def group_title(result: Result, results: Sequence[Result]) -> str:

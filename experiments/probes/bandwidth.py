@@ -9,12 +9,13 @@ from functools import cache
 from statistics import median
 
 from experiments.probes import shared
-from experiments.probes.measure import marginal_cycles, one_sm, replayed
+from experiments.probes.measure import FAST, marginal_cycles, one_sm, replayed
 from experiments.probes.published import DATA as DATA_FOLDER
-from experiments.probes.published import DIES, Published, published
+from experiments.probes.published import Published, die_boards, published
 from experiments.probes.row import Row
 from experiments.probes.steady import steady_bytes_per_second
 from hwmodels import Gpu
+from hwmodels.scale import divisor_of
 from simulator.machine.options import Preload
 from simulator.trace.builder import GlobalMemory, KernelBuilder
 from simulator.trace.expression import block, thread
@@ -26,7 +27,7 @@ KIB, MIB, GIGA = 1 << 10, 1 << 20, 1e9
 INTERVAL_CYCLES = 100
 L2_THREADS, L2_BYTES_PER_LANE, L2_UNROLL, L2_STAGGER = 1024, 8, 4, 7
 L2_TURNS = 4
-WAVES, ELEMENT_BYTES, LITTLE_L2_KIB = 7, 8, 512
+WAVES, ELEMENT_BYTES, LITTLE_L2_KIB = 7, 8, 1024
 L2_QUANTITIES = {
     "v100-pcie-16gb": ("V100 PCIe", [f"bw.cache_ws_{size}kB" for size in (384, 840, 2160, 4732)]),
     "a100-sxm-40gb": (
@@ -39,6 +40,9 @@ L2_QUANTITIES = {
             "bw.l2_ws_8192kB",
         ],
     ),
+    "a40": ("A40", [f"bw.cache_ws_{size}kB" for size in (788, 2022)]),
+    "l40": ("L40", [f"bw.l2_ws_{size}kB" for size in (2048, 8192, 30720)]),
+    "gh200": ("GH200", [f"bw.l2_ws_{size}kB" for size in (8192, 18432, 30720)]),
     "h100-pcie": ("H100 PCIe", [f"bw.l2_ws_{size}kB" for size in (7680, 18432, 30720)]),
 }
 """Published L2 plateaus: the board, and working sets within the reach of every SM's own partition."""
@@ -57,15 +61,15 @@ def l1_read(gpu: Gpu) -> Row:
     warps, unroll = 32, 8
     turn_cycles = marginal_cycles(one_sm(gpu), lambda n: [_l1_loads(warps, unroll, n)], 8)
     ours = warps * unroll * LANES * 4 / turn_cycles
-    known = published(DIES[gpu.architecture], ("bw.l1_per_clk", "bw.l1_fp32"))
+    known = published(die_boards(gpu), ("bw.l1_per_clk", "bw.l1_fp32"))
     return Row(gpu.name, "L1 read", shared.BYTES_A_CYCLE, ours, known, "32 warps on one SM, 4-byte elements")
 
 
 def l2_read(gpu: Gpu) -> Row:
     """GB/s that all SMs together read from L2."""
-    trace, buffer = _l2_loads(gpu.sm_count, l2_buffer_bytes(gpu), L2_TURNS)
+    trace, buffer = l2_loads(gpu.sm_count, l2_buffer_bytes(gpu), L2_TURNS)
     preload = [Preload(buffer.base_address, buffer.bytes)]
-    result = replayed([trace], gpu, preload=preload, interval_cycles=INTERVAL_CYCLES)
+    result = replayed([trace], gpu, preload=preload, interval_cycles=INTERVAL_CYCLES, engine=FAST)
     ours = steady_bytes_per_second(result, ["l2_bytes"]) / GIGA
     board, quantities = L2_QUANTITIES.get(gpu.name, ("", []))
     how = f"{buffer.bytes // KIB} KiB resident, read by every SM"
@@ -92,7 +96,7 @@ def dram_share(gpu: Gpu, part: Gpu, kind: str) -> Row:
     written_mib = 0 if kind == "read" else 2.5 * part.l2.size_kib / KIB
     megabytes = round(max(waves_mib, written_mib) * KIB) / KIB
     trace = stream(DRAM_KINDS[kind], megabytes, 1024)
-    result = replayed(trace, part, interval_cycles=INTERVAL_CYCLES)
+    result = replayed(trace, part, interval_cycles=INTERVAL_CYCLES, engine=FAST)
     peak = part.dram.bandwidth_gb_s * GIGA
     ours = steady_bytes_per_second(result, DRAM_COLUMNS) / peak
     how = f"stream kernel, full occupancy, {part.scale} of the card, L2 of {part.l2.size_kib} KiB"
@@ -100,11 +104,17 @@ def dram_share(gpu: Gpu, part: Gpu, kind: str) -> Row:
 
 
 def with_little_l2(part: Gpu) -> Gpu:
-    """The slice with some 700 KiB of L2, so that write-backs begin soon; a whole number of sets stays."""
+    """The slice with 1 to 2 MiB of L2, so that write-backs begin soon; a whole number of sets stays.
+
+    Several times what its resident threads have in flight, as on a whole card, or lines would be written back
+    in pieces.
+    """
     size_kib = part.l2.size_kib
     while size_kib % 2 == 0 and size_kib >= 2 * LITTLE_L2_KIB:
         size_kib //= 2
-    return part.with_overrides({"l2.size_kib": size_kib}) if size_kib < part.l2.size_kib else part
+    # Keys name numbers of the whole card.
+    whole_kib = size_kib * divisor_of(part.scale)
+    return part.with_overrides({"l2.size_kib": whole_kib}) if size_kib < part.l2.size_kib else part
 
 
 def slice_for_streams(gpu: Gpu) -> Gpu:
@@ -138,7 +148,8 @@ def _l1_loads(warps: int, unroll: int, turns: int) -> KernelTrace:
     return k.build()
 
 
-def _l2_loads(blocks: int, size: int, turns: int) -> tuple[KernelTrace, TensorInfo]:
+def l2_loads(blocks: int, size: int, turns: int, *, in_step: bool = False) -> tuple[KernelTrace, TensorInfo]:
+    """Blocks that read a buffer over and over, each from its own place or all in step; and the buffer."""
     buffer = GlobalMemory().tensor("x", size, "input")
     k = KernelBuilder("l2_read", blocks, L2_THREADS)
     k.s2r(THREAD)
@@ -146,7 +157,8 @@ def _l2_loads(blocks: int, size: int, turns: int) -> tuple[KernelTrace, TensorIn
     tile, words = L2_THREADS * L2_UNROLL, L2_BYTES_PER_LANE // 4
     with repeat(k, turns) as turn:
         for part in range(L2_UNROLL):
-            index = (turn * blocks + block * L2_STAGGER) * tile + part * L2_THREADS + thread
+            start = turn if in_step else turn * blocks + block * L2_STAGGER
+            index = start * tile + part * L2_THREADS + thread
             place = (index % (size // L2_BYTES_PER_LANE)) * L2_BYTES_PER_LANE
             k.load(DATA + part * words, k.at(buffer, place), L2_BYTES_PER_LANE, 4, cache="cg", tensor=buffer)
         for part in range(L2_UNROLL):

@@ -8,7 +8,7 @@ channels are loaded the upper half. Measured on a slice of the card, given for t
 from dataclasses import dataclass
 
 from experiments.probes.bandwidth import GIGA, KIB, MIB, slice_for_streams
-from experiments.probes.measure import replayed
+from experiments.probes.measure import FAST, replayed
 from experiments.probes.published import Published, measurements
 from experiments.probes.row import Row
 from experiments.probes.steady import steady_bytes_per_second
@@ -21,12 +21,15 @@ BOARDS = {
     "a100-sxm-40gb": "A100 SXM4 40GB",
     "a100-sxm-80gb": "A100 SXM4 80GB",
     "h100-pcie": "H100 PCIe",
+    "a40": "A40",
+    "l40": "L40",
+    "gh200": "GH200",
 }
 BLOCKS_AN_SM = 2
 ELEMENT_BYTES = 8
-WARPS = 10_000
+WARPS = 30_000
 """About as many as a point replays, so that a point takes some seconds."""
-SHORTEST, LONGEST = 8, 60
+SHORTEST, LONGEST = 16, 100
 """Blocks that follow each other in one place."""
 INTERVAL_CYCLES = 100
 DEFAULT_THREADS = (32, 128, 256, 512, 1024, 1536, 2048)
@@ -72,12 +75,13 @@ def row_of(gpu: Gpu, part: Gpu, point: Point) -> Row:
     waves = min(max(WARPS // warps, SHORTEST), LONGEST)
     megabytes = waves * part.sm_count * BLOCKS_AN_SM * block * ELEMENT_BYTES / MIB
     trace = stream("read", megabytes, block, idle_shared_bytes(gpu))
-    result = replayed(trace, part, interval_cycles=INTERVAL_CYCLES)
+    result = replayed(trace, part, interval_cycles=INTERVAL_CYCLES, engine=FAST)
     share = gpu.sm_count / part.sm_count
     ours = share * steady_bytes_per_second(result, ["dram_read_bytes"]) / GIGA
     percent = 100 * point.threads / (gpu.sm.warp_slots * LANES)
     how = f"{point.threads} threads an SM, {part.scale} of the card"
-    return Row(gpu.name, f"stream read at {percent:.1f} % occupancy", "GB/s", ours, point.known, how)
+    name = f"stream read at {percent:.1f} % occupancy"
+    return Row(gpu.name, name, "GB/s", ours, point.known, how, "stream read", point.threads)
 
 
 def idle_shared_bytes(gpu: Gpu) -> int:

@@ -20,12 +20,15 @@ from experiments.probes.dram_streams import STREAMS
 _SETS = {
     ("Ramulator 2.1", "HBM2 2.0 Gbps (tool preset)"): "Ramulator 2.1 HBM2",
     ("Ramulator 2.1", "HBM3 6.4 Gbps (tool preset)"): "Ramulator 2.1 HBM3",
+    ("Ramulator 2.1", "HBM2 1.754 Gbps (derived from 2.0 preset ns values)"): "Ramulator 2.1 HBM2 1.754",
+    ("Ramulator 2.1", "HBM2E 3.2 Gbps (derived from 2.0 preset ns values)"): "Ramulator 2.1 HBM2E 3.2",
+    ("Ramulator 2.1", "HBM3 5.2 Gbps (derived from 6.4 preset ns values)"): "Ramulator 2.1 HBM3 5.2",
     ("DRAMsim3", "HBM2 2.0 Gbps (Ramulator 2.1 timings)"): "DRAMsim3 HBM2",
     ("DRAMSys 5.0", "HBM2 2.0 Gbps (shipped memspec)"): "DRAMSys HBM2",
 }
 _REFRESH = {"AllBank": "all_bank", "NoRefresh": "none", "PerBank": "per_bank"}
 _MAPS = {"bgil": ROTATED, "bgil+xor": ROTATED_FOLDED, "bgil+skew": ROTATED, "stock": COLUMN_FIRST}
-_ON_ONE = ("pointer chase", "one bank", "rotate bank-groups")
+_ON_ONE = ("pointer chase", "one bank", "rotate bank-groups", "sequential read one PC")
 """Streams that use one pseudo-channel only, which then has the whole queue."""
 _OWN_PER_BANK = ("DRAMSys 5.0",)
 """Tools whose one-bank refresh goes to an idle bank first, as ours."""

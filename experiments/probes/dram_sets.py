@@ -45,7 +45,31 @@ _RAMULATOR_HBM3 = (20, 10, 31, 15, 26, 45, 72, 2, 4, 4, 5, 24, 33, 9, 7, 10, 20,
 _DRAMSYS_HBM2 = (18, 7, 12, 6, 14, 28, 42, 2, 3, 4, 6, 16, 14, 5, 4, 9, 18, 220, 3900, 96, 244)
 # (standard, Mbit/s a pin, bits, period in fs, rows, banks a group, clocks, row slots of ACT and PRE). The two
 # stack levels of HBM3 are folded into its banks; DRAMsim3 has the clocks of Ramulator, like for like.
+_CLOCKS_OF_STANDARD = ("ccd_s", "ccd_l")
+"""Times that a standard states in clocks; the others are nanoseconds and keep those at another speed."""
+
+
+def _at_speed(
+    clocks: tuple[int, ...], period_fs: int, new_period_fs: int, **changed_fs: int
+) -> tuple[int, ...]:
+    """A set at another clock: its nanoseconds rounded up to the new clocks, some of them replaced first."""
+    made = []
+    for name, count in zip(_NAMES, clocks, strict=True):
+        time_fs = changed_fs.get(name, count * period_fs)
+        made.append(count if name in _CLOCKS_OF_STANDARD else -(-time_fs // new_period_fs))
+    # Read to write: the bus turns in two clocks after the data of both directions.
+    made[_NAMES.index("rtw")] = made[0] + 4 - made[1]
+    return tuple(made)
+
+
+_HBM2_1754, _HBM2E_3200, _HBM3_5200 = 1_140_251, 625_000, 769_231
+_SLOWER_HBM2 = _at_speed(_RAMULATOR_HBM2, 1_000_000, _HBM2_1754)
+_FASTER_HBM2 = _at_speed(_RAMULATOR_HBM2, 1_000_000, _HBM2E_3200, rfc=350_000_000)
+_SLOWER_HBM3 = _at_speed(_RAMULATOR_HBM3, 625_000, _HBM3_5200)
 _SETS = {
+    "Ramulator 2.1 HBM2 1.754": ("HBM2", 1754, 64, _HBM2_1754, 32768, 4, _SLOWER_HBM2, (2, 1)),
+    "Ramulator 2.1 HBM2E 3.2": ("HBM2E", 3200, 64, _HBM2E_3200, 32768, 4, _FASTER_HBM2, (2, 1)),
+    "Ramulator 2.1 HBM3 5.2": ("HBM3", 5200, 32, _HBM3_5200, 16384, 8, _SLOWER_HBM3, (3, 1)),
     "Ramulator 2.1 HBM2": ("HBM2", 2000, 64, 1_000_000, 32768, 4, _RAMULATOR_HBM2, (2, 1)),
     "Ramulator 2.1 HBM3": ("HBM3", 6400, 32, 625_000, 16384, 8, _RAMULATOR_HBM3, (3, 1)),
     "DRAMsim3 HBM2": ("HBM2", 2000, 64, 1_000_000, 32768, 4, _RAMULATOR_HBM2, (1, 1)),

@@ -135,6 +135,25 @@ def _banks(
     return stream
 
 
+def _anywhere(space: Space) -> Iterator[Access]:
+    """A random row of a random bank, first column, one after the other."""
+    random = Random(space.seed)
+    groups, banks = 1 << space.map.bank_group_bits, 1 << space.map.bank_bits
+    while True:
+        place = space.place(
+            random.randrange(groups), random.randrange(banks), random.randrange(space.rows), 0
+        )
+        yield False, random.randrange(space.pseudo_channels), place
+
+
+def _first_pc(space: Space) -> Iterator[Access]:
+    """Consecutive sectors of the first pseudo-channel alone."""
+    index = 0
+    while True:
+        yield False, 0, index % space.sectors
+        index += 1
+
+
 def _split(index: int, space: Space) -> tuple[int, int]:
     """Bank group and bank, groups first, of the index-th bank in turn."""
     groups = 1 << space.map.bank_group_bits
@@ -154,6 +173,8 @@ STREAMS: dict[str, Callable[[Space], Iterator[Access]]] = {
     "random read/write 50/50": _random(1, 2),
     "random read/write 2R:1W": _random(1, 3),
     "sequential mix 2R:1W": _mix(1, 3),
+    "pointer chase random row+bank": _anywhere,
+    "sequential read one PC only": _first_pc,
     "pointer chase row-hit": _banks(lambda i, _: (0, 0, 0, i), False),
     "pointer chase same-bank row-conflict": _banks(lambda i, _: (0, 0, i, 0), False),
     "one bank row-hit": _banks(lambda i, _: (0, 0, 0, i), False),

@@ -18,7 +18,7 @@ from experiments.probes.chases import (
     shared_chase,
 )
 from experiments.probes.measure import Load, last_loads, marginal_cycles, mean_latency, mean_step, replayed
-from experiments.probes.published import BOARDS, DIES, Published, published
+from experiments.probes.published import Published, boards_of, die_boards, published
 from experiments.probes.row import Row
 from hwmodels import Gpu
 from hwmodels.coalescing import LINE_BYTES
@@ -52,7 +52,7 @@ def smallest_slice(gpu: Gpu) -> Gpu:
 
 def inside_sm(gpu: Gpu) -> list[Row]:
     """What does not leave the SM."""
-    die, boards = DIES[gpu.architecture], boards_of(gpu)
+    die, boards = die_boards(gpu), boards_of(gpu)
     with_arithmetic = f"{ADDRESS_CYCLES} cycles of address arithmetic between loads"
 
     def shared(cycles: int) -> float:
@@ -188,11 +188,6 @@ def between_partitions(gpu: Gpu) -> list[Row]:
         how = f"{whole_bytes / MIB:.1f} MiB on {share} of the card, warm"
         rows.append(Row(gpu.name, name, CYCLES, mean_step(loads), theirs, how))
     return rows
-
-
-def boards_of(gpu: Gpu) -> tuple[str, ...]:
-    """The published boards that are this card; none for a card of a person's own."""
-    return BOARDS.get(gpu.name, ())
 
 
 def _best(*choices: Published | None) -> Published | None:

@@ -15,6 +15,9 @@ from simulator.statistics.result import Result
 from simulator.trace.schema import KernelTrace
 
 ENGINE = "reference"
+"""For what takes seconds; it needs no compiling. Both engines give equal numbers."""
+FAST = "compiled"
+"""For what warms caches or streams through them."""
 
 
 def replayed(
@@ -25,12 +28,15 @@ def replayed(
     keep_requests: bool = False,
     interval_cycles: int = 0,
     max_cycles: int | None = None,
+    engine: str = ENGINE,
+    launch: str = "stream",
 ) -> Result:
     """One replay."""
     return replay(
         traces,
         gpu,
-        ENGINE,
+        engine,
+        launch=launch,
         interval_cycles=interval_cycles,
         preload=preload,
         max_cycles=max_cycles,
@@ -38,10 +44,12 @@ def replayed(
     )
 
 
-def marginal_cycles(gpu: Gpu, make: Callable[[int], list[KernelTrace]], count: int) -> float:
+def marginal_cycles(
+    gpu: Gpu, make: Callable[[int], list[KernelTrace]], count: int, *, engine: str = ENGINE
+) -> float:
     """SM cycles that one more round takes: 2 × `count` rounds less `count`, over `count`."""
-    longer = replayed(make(2 * count), gpu).cycles
-    return (longer - replayed(make(count), gpu).cycles) / count
+    longer, shorter = (replayed(make(rounds), gpu, engine=engine).cycles for rounds in (2 * count, count))
+    return (longer - shorter) / count
 
 
 @dataclass(frozen=True, slots=True)

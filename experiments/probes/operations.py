@@ -7,7 +7,7 @@ sub-core, cycles an instruction of a sub-core. Published throughput is brought i
 from collections.abc import Callable
 
 from experiments.probes.measure import marginal_cycles, one_sm
-from experiments.probes.published import DIES, Published, published
+from experiments.probes.published import Published, die_boards, published
 from experiments.probes.row import Row
 from hwmodels import Gpu
 from hwmodels.operations import Operation, is_memory
@@ -88,25 +88,25 @@ def operations(gpu: Gpu) -> list[Row]:
 
 def known_latency(gpu: Gpu, name: str) -> Published | None:
     """The published latency of an operation."""
-    boards = DIES[gpu.architecture]
+    boards = die_boards(gpu)
     if name in MATRIX:
         return published(boards, f"lat.mma.sync.{MATRIX[name][0]}")
-    table = {"volta": DEPENDENT, "ampere": DEPENDENT_AMPERE}.get(gpu.architecture, {})
+    table = {"GV100": DEPENDENT, "GA100": DEPENDENT_AMPERE}.get(gpu.die, {})
     return published(boards, table[name]) if name in table else None
 
 
 def known_interval(gpu: Gpu, name: str) -> Published | None:
     """The published throughput of an operation, as cycles an instruction of a sub-core."""
-    boards, sub_cores = DIES[gpu.architecture], gpu.sm.sub_cores
+    boards, sub_cores = die_boards(gpu), gpu.sm.sub_cores
     if name in MATRIX:
         shape, multiply_adds = MATRIX[name]
         rate = multiply_adds * 2 * gpu.sm_count * sub_cores * gpu.clock_mhz * 1e6
         return published(
             boards, f"tput.mma.sync.{shape}", convert=lambda tera: rate / (tera * 1e12), unit=CYCLES
         )
-    if gpu.architecture == "ampere" and name in INDEPENDENT_AMPERE:
+    if gpu.die == "GA100" and name in INDEPENDENT_AMPERE:
         return published(boards, INDEPENDENT_AMPERE[name])
-    if gpu.architecture == "volta" and name in THROUGHPUT:
+    if gpu.die == "GV100" and name in THROUGHPUT:
         quantity, counts = THROUGHPUT[name]
         return published(
             boards, quantity, convert=lambda each: counts * LANES * sub_cores / each, unit=CYCLES

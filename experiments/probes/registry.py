@@ -1,16 +1,21 @@
-"""The list of probes by the word that a person gives: what each measures, and the function that does.
+"""The list of probes by the word that a person gives: what each measures, and the functions that do.
 
-A probe takes a card and returns rows. Those of a group are independent, so that they can run in processes of
-their own.
+A probe is `function(gpu) -> list[Row]`, to be called by anybody with any card or slice of one; a row that is
+a point of a curve names its series and place. Those of a group are independent, so that they can run in
+processes of their own. `PROBES[name].rows(gpu)` runs a whole group here.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from experiments.probes import bandwidth, latency, operations, shared, strides, synchronisation
+from experiments.probes import bandwidth, latency, launches, operations, shared, strides, synchronisation
 from experiments.probes.curve import curve
 from experiments.probes.dram_card import dram_of_card
+from experiments.probes.dram_peers import dram_peers
+from experiments.probes.footprints import footprints
 from experiments.probes.row import Row
+from experiments.probes.streams import streams
+from experiments.probes.working_sets import working_sets
 from hwmodels import Gpu
 
 ProbeFunction = Callable[[Gpu], list[Row]]
@@ -24,6 +29,10 @@ class Probe:
     seconds: int
     """About how long its longest part takes: what takes longest is begun first."""
     parts: tuple[ProbeFunction, ...]
+
+    def rows(self, gpu: Gpu) -> list[Row]:
+        """All rows of the group, one part after the other."""
+        return [row for part in self.parts for row in part(gpu)]
 
 
 def l2_read(gpu: Gpu) -> list[Row]:
@@ -66,6 +75,11 @@ PROBES: dict[str, Probe] = {
         35,
         (sm_read, l2_read, bandwidth.dram_shares),
     ),
-    "curves": Probe("DRAM read bandwidth against resident threads", 40, (curve,)),
+    "chase": Probe("a pointer chase over 4 KiB to 4 GiB: plateaus and edges", 30, (footprints,)),
+    "cliffs": Probe("read bandwidth against the working set, L1 to DRAM", 30, (working_sets,)),
+    "curves": Probe("DRAM read bandwidth against resident threads", 15, (curve,)),
+    "streams": Probe("write, scale and triad bandwidth against resident threads", 15, (streams,)),
+    "launch": Probe("empty kernels in a stream and in a graph, empty blocks", 5, (launches.launches,)),
     "dram": Probe("one DRAM channel alone under synthetic streams", 10, (dram_alone,)),
+    "peers": Probe("a DRAM channel beside published simulators, under their timings", 60, (dram_peers,)),
 }

@@ -20,6 +20,10 @@ class Row:
     ours: float
     published: Published | None = None
     conditions: str = ""
+    series: str = ""
+    """The curve that the row is a point of, if it is one."""
+    x: float | None = None
+    """Its place on the curve: bytes, threads, ways, whatever the curve runs over."""
 
     @property
     def error_percent(self) -> float | None:

@@ -1,8 +1,10 @@
 """Shared memory of one SM: bank conflicts, matrix loads, atomics on a contended word, and bytes a cycle."""
 
+from collections.abc import Sequence
+
 from experiments.probes.chases import UNROLL
 from experiments.probes.measure import marginal_cycles, one_sm
-from experiments.probes.published import DIES, published
+from experiments.probes.published import die_boards, published
 from experiments.probes.row import Row
 from hwmodels import Gpu
 from hwmodels.operations import Operation
@@ -12,26 +14,28 @@ from simulator.trace.kernels.common import DATA, THREAD, repeat
 from simulator.trace.kernels.shared import shared_bandwidth
 from simulator.trace.schema import LANES, KernelTrace
 
-WAYS = (1, 2, 4, 8, 16, 32)
+WAYS = range(1, 33)
+PORT_WAYS = (1, 2, 4, 8, 16, 32)
 ROW_BYTES = 128
 CYCLES = "SM cycles"
 BYTES_A_CYCLE = "bytes an SM cycle"
 ALL_LANES = 0xFFFFFFFF
 
 
-def conflicts(gpu: Gpu) -> list[Row]:
+def conflicts(gpu: Gpu, ways_of: Sequence[int] = WAYS) -> list[Row]:
     """Latency of an n-way conflict, and the port time that it takes with many warps."""
-    die, sm = DIES[gpu.architecture], one_sm(gpu)
+    die, sm = die_boards(gpu), one_sm(gpu)
     rows = []
-    for ways in WAYS:
+    for ways in ways_of:
         address = (lane % ways) * ROW_BYTES + (lane // ways) * 4
         alone = marginal_cycles(sm, lambda n, a=address: [_chain(Operation.LDS, a, n)], 64)  # type: ignore[misc]
-        many = marginal_cycles(sm, lambda n, a=address: [_independent(a, n, 16)], 16) / 16  # type: ignore[misc]
         known = published(die, f"lat.shared_bank_conflict_{ways}way")
-        rows += [
-            Row(gpu.name, f"shared load, {ways}-way conflict", CYCLES, alone, known, "one warp, dependent"),
-            Row(gpu.name, f"shared load, {ways}-way, port time", CYCLES, many, None, "16 warps, independent"),
-        ]
+        name, how = f"shared load, {ways}-way conflict", "one warp, dependent"
+        rows.append(Row(gpu.name, name, CYCLES, alone, known, how, "bank conflicts, latency", ways))
+        if ways in PORT_WAYS:
+            many = marginal_cycles(sm, lambda n, a=address: [_independent(a, n, 16)], 16) / 16  # type: ignore[misc]
+            name, how = f"shared load, {ways}-way, port time", "16 warps, independent"
+            rows.append(Row(gpu.name, name, CYCLES, many, None, how, "bank conflicts, port time", ways))
     return [*rows, *matrix_loads(gpu), *atomics(gpu)]
 
 
@@ -44,7 +48,7 @@ def matrix_loads(gpu: Gpu) -> list[Row]:
     for matrices in (2, 4):
         mask = (1 << 8 * matrices) - 1
         ours = marginal_cycles(sm, lambda n, m=mask: [_chain(Operation.LDSM, lane * 16, n, 16, m)], 64)  # type: ignore[misc]
-        known = published(DIES[gpu.architecture], f"lat.ldmatrix_x{matrices}")
+        known = published(die_boards(gpu), f"lat.ldmatrix_x{matrices}")
         rows.append(Row(gpu.name, f"matrix load x{matrices}", CYCLES, ours, known, "one warp, dependent"))
     return rows
 
@@ -57,7 +61,7 @@ def atomics(gpu: Gpu) -> list[Row]:
     for lanes in (1, 2, 4, 16):
         mask = (1 << lanes) - 1
         ours = marginal_cycles(sm, lambda n, m=mask: [_chain(Operation.ATOMS, Expression(0), n, 4, m)], 64)  # type: ignore[misc]
-        known = published(DIES[gpu.architecture], f"lat.atomic_shared_{lanes}threads")
+        known = published(die_boards(gpu), f"lat.atomic_shared_{lanes}threads")
         name = f"shared atomic, {lanes} contenders"
         rows.append(Row(gpu.name, name, CYCLES, ours - load, known, "beyond a load"))
     return rows
@@ -68,7 +72,7 @@ def bandwidth(gpu: Gpu) -> list[Row]:
     threads, unroll = 1024, 8
     volume = threads * 4 * unroll
     ours = volume / marginal_cycles(one_sm(gpu), lambda n: shared_bandwidth(threads, 4, n, unroll), 16)
-    known = published(DIES[gpu.architecture], "bw.shared")
+    known = published(die_boards(gpu), "bw.shared")
     return [Row(gpu.name, "shared memory read", BYTES_A_CYCLE, ours, known, "32 warps on one SM")]
 
 

@@ -1,6 +1,6 @@
 """L1 loads at strides 1 to 33: cycles that a warp load takes of the SM with many warps, all data in L1.
 
-A load takes the larger of its tag passes and its data passes; the published table is of an A100.
+A load takes the larger of its tag passes and its data passes; published tables are of an A100 and an A40.
 """
 
 from experiments.probes.measure import marginal_cycles, one_sm
@@ -24,13 +24,14 @@ PLACES = 2 * LANES
 
 def strides(gpu: Gpu) -> list[Row]:
     """One row a stride."""
-    sm, known = one_sm(gpu), published_strides() if gpu.architecture == "ampere" else {}
+    sm, known = one_sm(gpu), published_strides(gpu)
     rows = []
     for stride in STRIDES:
         turn_cycles = marginal_cycles(sm, lambda n, s=stride: [_loads(s, n)], 4)  # type: ignore[misc]
         ours = turn_cycles / (WARPS * UNROLL)
         how = f"{WARPS} warps on one SM, 4-byte elements"
-        rows.append(Row(gpu.name, f"L1 load, stride {stride}", "SM cycles", ours, known.get(stride), how))
+        name = f"L1 load, stride {stride}"
+        rows.append(Row(gpu.name, name, "SM cycles", ours, known.get(stride), how, "L1 strides", stride))
     return rows
 
 

@@ -1,7 +1,7 @@
 """Barriers of a block, alone and with a second block on the SM, and atomics of a whole card on one word."""
 
-from experiments.probes.measure import marginal_cycles, one_sm
-from experiments.probes.published import DIES, published
+from experiments.probes.measure import FAST, marginal_cycles, one_sm
+from experiments.probes.published import die_boards, published
 from experiments.probes.row import Row
 from hwmodels import Gpu
 from hwmodels.operations import Operation
@@ -13,12 +13,12 @@ WARPS = (1, 2, 4, 8, 16, 32)
 UNROLL = 32
 CYCLES = "SM cycles"
 UNROLL_ATOMICS = 4
-ATOMIC_THREADS = (32, 64, 512)
+ATOMIC_THREADS = (32, 64, 512, 1024)
 
 
 def barriers(gpu: Gpu) -> list[Row]:
     """Cycles a barrier, back to back, one and two blocks on an SM."""
-    die, sm = DIES[gpu.architecture], one_sm(gpu)
+    die, sm = die_boards(gpu), one_sm(gpu)
     rows = []
     for blocks in (1, 2):
         for warps in WARPS:
@@ -26,7 +26,8 @@ def barriers(gpu: Gpu) -> list[Row]:
             two = "_2CTA_per_SM" if blocks == 2 else ""
             known = published(die, f"lat.bar.sync_{warps}warps{two}")
             name = f"barrier, {warps} warps" + (", two blocks" if two else "")
-            rows.append(Row(gpu.name, name, CYCLES, ours, known, "back to back"))
+            series = "barriers, two blocks" if blocks == 2 else "barriers"
+            rows.append(Row(gpu.name, name, CYCLES, ours, known, "back to back", series, warps))
     return rows
 
 
@@ -34,12 +35,13 @@ def global_atomics(gpu: Gpu) -> list[Row]:
     """Cycles between two atomics of a warp when every warp of the card adds to one word, a lane each."""
     rows = []
     for threads in ATOMIC_THREADS:
-        ours = marginal_cycles(gpu, lambda n, t=threads: [_atomics(gpu.sm_count, t, n)], UNROLL_ATOMICS)  # type: ignore[misc]
-        known = published(
-            DIES[gpu.architecture], f"lat.atomicAdd_same_address_{gpu.sm_count}blk_{threads}thr"
-        )
+        ours = marginal_cycles(
+            gpu, lambda n, t=threads: [_atomics(gpu.sm_count, t, n)], UNROLL_ATOMICS, engine=FAST
+        )  # type: ignore[misc]
+        known = published(die_boards(gpu), f"lat.atomicAdd_same_address_{gpu.sm_count}blk_{threads}thr")
         name = f"atomics on one address, {threads} threads an SM"
-        rows.append(Row(gpu.name, name, CYCLES, ours, known, "one block an SM, one lane a warp"))
+        how = "one block an SM, one lane a warp"
+        rows.append(Row(gpu.name, name, CYCLES, ours, known, how, "atomics on one address", threads))
     return rows
 
 

@@ -1,10 +1,10 @@
 """Ours beside theirs for a PyTorch profiler trace: each different launch of a memory-bound kernel that is
 known is replayed once and its duration set beside the median of what was measured.
 
-Before each kernel another one writes its first input and does nothing else, so that L2 holds what a producer
-leaves: the end of that tensor, much of it still to be written to DRAM. Large grids are replayed on a slice of
-the card with that part of the grid, which the row says. A profiler's duration also holds the start and the end
-of a kernel, about a microsecond, which ours does not. Clocks are the card's; a run that was throttled was slower than ours.
+L2 is cold before a kernel, as in a replay; `warm` has its inputs there as far as they fit, and `written` lets
+a kernel that does nothing else write the first input before, so that L2 holds what a producer leaves. Large
+grids are replayed on a slice of the card with that part of the grid, which the row says. The profiler times
+the start and the end of a kernel too, about a microsecond, which ours does not. Clocks are the card's.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from hwmodels.errors import InputError
 
 if TYPE_CHECKING:
     from hwmodels import Gpu
-    from simulator.trace.schema import KernelTrace
 
 NANOSECONDS = 1000
 SLICED_BLOCKS = 4000
 """Grids above this are replayed on a slice of the card."""
+L2_STATES = ("cold", "warm", "written")
 Progress = Callable[[int, int], None]
 
 
@@ -56,7 +56,11 @@ def launches_of(profile: Profile) -> list[Launched]:
 
 
 def compared(
-    profile: Profile, gpu: Gpu, engine: str = "compiled", progress: Progress | None = None
+    profile: Profile,
+    gpu: Gpu,
+    engine: str = "compiled",
+    l2_state: str = "cold",
+    progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
     """One row a launch: measured and simulated duration, or why there is no simulated one."""
     launches = launches_of(profile)
@@ -64,11 +68,11 @@ def compared(
     for number, launched in enumerate(launches):
         if progress is not None:
             progress(number, len(launches))
-        rows.append(_row(profile, launched, gpu, engine))
+        rows.append(_row(profile, launched, gpu, engine, l2_state))
     return rows
 
 
-def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str) -> dict[str, Any]:
+def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str, l2_state: str) -> dict[str, Any]:
     kernel = launched.kernel
     work = work_of(kernel)
     row: dict[str, Any] = {
@@ -95,7 +99,7 @@ def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str) -> dict[st
     if isinstance(work, Refused):
         return {**row, "why_not": work.reason}
     try:
-        figures = simulated(kernel, work, gpu, engine)
+        figures = simulated(kernel, work, gpu, engine, l2_state)
     except InputError as error:
         return {**row, "why_not": error.problem}
     row |= figures
@@ -105,13 +109,13 @@ def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str) -> dict[st
     return row
 
 
-def simulated(kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str) -> dict[str, Any]:
+def simulated(
+    kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str = "compiled", l2_state: str = "cold"
+) -> dict[str, Any]:
     """Duration and bound of one launch on a card."""
-    from simulator import replay
-
     part, card, share = sliced(kernel, gpu)
     own = _cut(work, part, share)
-    row = replay(with_producer(part, own), card, engine).kernels.iloc[-1]
+    row = replayed_row(part, own, card, engine, l2_state)
     return {
         "simulated_us": float(row["cycles"]) * card.sm_period_fs / 1e9,
         "bound": row["bound"],
@@ -120,18 +124,17 @@ def simulated(kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str) -> dict
     }
 
 
-def replayed_row(kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str) -> dict[str, Any]:
-    """The row of kernels.csv of one launch on the whole card."""
+def replayed_row(
+    kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str = "compiled", l2_state: str = "cold"
+) -> dict[str, Any]:
+    """The row of kernels.csv of one launch, all of it."""
     from simulator import replay
 
-    row = replay(with_producer(kernel, work), gpu, engine).kernels.iloc[-1]
-    return {str(key): value for key, value in row.to_dict().items()}
-
-
-def with_producer(kernel: ProfiledKernel, work: Work) -> list[KernelTrace]:
-    """The kernel's trace, behind one that writes its first input."""
     places = operands_of(work)
-    return [*(writing(one) for one in places.inputs[:1]), trace_of(kernel, work, places)]
+    before = [writing(one) for one in places.inputs[:1]] if l2_state == "written" else []
+    state = "warm" if l2_state == "warm" else "cold"
+    result = replay([*before, trace_of(kernel, work, places)], gpu, engine, l2_state=state)
+    return {str(key): value for key, value in result.kernels.iloc[-1].to_dict().items()}
 
 
 def totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

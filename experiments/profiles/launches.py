@@ -13,6 +13,7 @@ from dataclasses import replace
 from experiments.profiles.profile import Launch, ProfiledKernel, ProfiledOperator
 
 Thread = tuple[str, str]
+GRAPH_LAUNCH = "GraphLaunch"
 MOST_OPEN = 256
 """Operators that are looked at around one call; deeper nesting is not seen in real traces."""
 
@@ -40,6 +41,8 @@ def joined(
         operator = around.get(kernel.correlation)
         if launch is None and kernel.external_id is not None:
             operator = numbered.get(kernel.external_id)
+        if launch is not None and GRAPH_LAUNCH in launch.name:
+            operator = None  # the call launches many kernels, recorded from operators that ran earlier
         made.append(replace(kernel, launch=launch, operator=operator))
     return made
 

@@ -42,7 +42,7 @@ def operands_of(work: Work, memory: GlobalMemory | None = None, given: TensorInf
     if work.in_place and given is not None:
         result = given
     else:
-        kind = "intermediate" if work.in_place else "output"
+        kind = "input" if work.in_place else "output"
         result = memory.tensor("result", work.elements * work.item_bytes[0], kind)
     inputs = []
     for number, size in enumerate(work.item_bytes[1:]):

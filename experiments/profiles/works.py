@@ -104,14 +104,23 @@ def _elementwise(
     inputs = _tensors(kernel)[: operands - 1]
     word = TYPE_WORD.search(" ".join(template_arguments(kernel.name)[1:]))
     named = ITEM_BYTES[word[0].lower()] if word else 4
-    if kernel.operator and kernel.operator.shapes and inputs:
+    result: Shape | None = ()
+    shaped = bool(kernel.operator and kernel.operator.shapes and inputs)
+    if shaped:
         result = _broadcast([shape for shape, _ in inputs])
         if result is None:
             return Refused("the input shapes do not broadcast")
         elements = prod(result)
-        per_thread = -(-elements // covered)
+        needed = -(-elements // covered)
         if form == "vectorised":
-            per_thread = max(vector, 1 << (per_thread - 1).bit_length()) if per_thread else vector
+            needed = max(vector, 1 << (needed - 1).bit_length()) if needed else vector
+        if (
+            elements
+            and needed <= MAX_PER_THREAD
+            and -(-elements // (kernel.threads * needed)) != kernel.blocks
+        ):
+            return Refused("the launch does not fit the operator's input shapes")
+        per_thread = needed
         sizes = [size for _, size in inputs]
         shapes = (result, *(shape for shape, _ in inputs))
     else:

@@ -155,7 +155,8 @@ class _Work:
                 self.store.claim(job.key, self.about[job.key])
                 return job
             error = f"{finished.lost}, {TRIES} times"
-        self.store.put(job.key, finished.row, error, finished.seconds)
+        fault = finished.fault or bool(finished.lost)
+        self.store.put(job.key, finished.row, error, finished.seconds, fault=fault)
         self.tally.ran += 1
         self.tally.failed += finished.row is None
         return None

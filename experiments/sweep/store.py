@@ -38,6 +38,8 @@ class Stored:
 
     row: dict[str, Any] | None
     error: str
+    fault: bool = False
+    """The error is no matter of the input."""
 
 
 class Store:
@@ -93,9 +95,12 @@ class Store:
             )
             return MINE
 
-    def put(self, key: str, row: dict[str, Any] | None, error: str, seconds: float) -> None:
+    def put(
+        self, key: str, row: dict[str, Any] | None, error: str, seconds: float, *, fault: bool = False
+    ) -> None:
         """Store what came of a replay: its row, or its error."""
-        payload = json.dumps({"row": row, "error": error}, separators=(",", ":"), allow_nan=False)
+        stored = {"row": row, "error": error, "fault": fault}
+        payload = json.dumps(stored, separators=(",", ":"), allow_nan=False)
         with self._transaction() as connection:
             self._beat(connection)
             connection.execute(

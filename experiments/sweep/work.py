@@ -16,7 +16,7 @@ from experiments.run import Limits, replay_variant
 from experiments.sweep.identity import key_of
 from experiments.sweep.points import Job
 from experiments.sweep.row import row_of
-from hwmodels.errors import StallscopeError
+from hwmodels.errors import InputError, StallscopeError
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class Finished:
     row: dict[str, Any] | None = None
     error: str = ""
     seconds: float = 0.0
+    fault: bool = False
+    """The error is no matter of the input: the replay found something false, or broke."""
     lost: str = ""
     """How the worker was lost: the job may be tried again."""
     foreign: bool = False
@@ -61,15 +63,21 @@ def perform(job: Job) -> Finished:
             return Finished(job.key, foreign=True)
         row = row_of(replay_variant(job.config, job.gpu, job.variant, Limits()))
     except StallscopeError as error:
-        return Finished(job.key, None, str(error), time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        return Finished(job.key, None, str(error), seconds, fault=not isinstance(error, InputError))
     except Exception as error:
         text = " ".join(f"internal error: {type(error).__name__}: {error}".split())
-        return Finished(job.key, None, text, time.perf_counter() - started)
+        return Finished(job.key, None, text, time.perf_counter() - started, fault=True)
     return Finished(job.key, row, "", time.perf_counter() - started)
 
 
 def warm_up() -> None:
-    """Compile the engine for this version, if nobody has."""
-    from simulator.machine.compiled.code import code
+    """Have the compiled engine compiled, once and before others ask for it; costs little where it was
+    already.
+    """
+    from hwmodels import Gpu
+    from simulator import replay
+    from simulator.trace.kernels import from_spec
 
-    code()
+    slice_of_card = Gpu.from_card("v100-sxm2-16gb").scaled("1/16")
+    replay(from_spec("kernel:copy,megabytes=0.015625"), slice_of_card, "compiled")

@@ -25,7 +25,7 @@ from simulator.workload.legality import chained_input, convolution_of
 from simulator.workload.movement import view_root
 from simulator.workload.products import KINDS as PRODUCTS
 from simulator.workload.products import layout_rule, product_of
-from simulator.workload.row_groups import ALONE, short_rows
+from simulator.workload.row_groups import ALONE, counts_elements, short_rows
 from simulator.workload.row_operators import KINDS as ROWS
 from simulator.workload.row_operators import REDUCTIONS
 from simulator.workload.row_operators import refused as row_refused
@@ -206,7 +206,7 @@ class Legality:
         row = rows[0]
         place = members.index(row)
         before, behind = members[:place], members[place + 1 :]
-        for operator in (*before, *behind):
+        for operator in behind if counts_elements(self.graph, row) else (*before, *behind):
             if operator.kind in ALONE:
                 return Refusal("kind", f"{operator.name} ({operator.kind}) needs its element's index")
         used = {name for one in before for name in one.outputs if name}

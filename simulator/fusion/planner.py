@@ -59,9 +59,11 @@ class Planner:
         return cls(graph, gpu, KernelMaker(graph, Target.of(gpu), placement), cap)
 
     def on(self, gpu: Gpu) -> Planner:
-        """The same questions about another card."""
-        maker = KernelMaker(self.graph, Target.of(gpu))
-        return replace(self, gpu=gpu, maker=maker, made={}, looked={})
+        """The same questions about another card; kernels are the same where builders see no difference."""
+        target = Target.of(gpu)
+        if target == self.maker.target:
+            return replace(self, gpu=gpu, looked={})
+        return replace(self, gpu=gpu, maker=KernelMaker(self.graph, target), made={}, looked={})
 
     def refused(self, operators: Iterable[str]) -> Refusal | None:
         """Why these can't share one vertical kernel."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hwmodels.errors import InputError, unknown
 from simulator.fusion.baselines import BASELINES
 from simulator.fusion.candidates import Part, parts_of
-from simulator.fusion.groups import VERTICAL, Group, Partition, vertical
+from simulator.fusion.groups import Group, Partition, vertical
 from simulator.fusion.ladder import ANALYTIC, BYTES
 from simulator.fusion.search_graph import Found, plan_graph
 from simulator.fusion.sideways import grown, merged
@@ -43,7 +43,7 @@ def by_levels(graph: Graph, planner: Planner) -> Partition:
 def levels_then_chains(graph: Graph, planner: Planner) -> Partition:
     """Operators of one level side by side, then both these launches and what is left grown along chains."""
     wide = by_levels(graph, planner)
-    launches = [group for group in grown(planner, wide) if group.form != VERTICAL]
+    launches = [group for group in grown(planner, wide) if len(group.operators) > 1]
     taken = planner.legality.mask(name for launch in launches for name in launch.operators)
     return search(planner, parts_of(planner.legality), taken, launches).partition
 

@@ -33,7 +33,7 @@ class Options:
     max_seconds: float | None = None
     """Stop when the replay has taken this long and mark the result partial."""
     threads: int = 1
-    """Compiled engine: processors that share the work; no number depends on it. Runs that keep requests or write
+    """Compiled engine: threads that share the work; no number depends on it. Runs that keep requests or write
     checkpoints are done by one."""
     keep_requests: bool = False
     """Keep the finish time and phases of every warp request."""

@@ -57,9 +57,9 @@ def replay(
     cycle). `sample` replays of each long kernel of equal blocks only the first, until the stated bound of its
     cycles' error is within this share of them, and carries the rest on. `checkpoint` names a file to which a
     replay that a limit cuts short writes its state (or a Keeper, which may wish for more); `resume` one to go
-    on from, to exactly the result of an undisturbed replay. `threads` share the work of the compiled engine and
-    change no number. Raises InputError for a kernel that
-    can't launch or an unknown name, ResultError for a deadlock or an identity that does not hold.
+    on from, to exactly the result of an undisturbed replay. `threads` share the work of the compiled engine
+    and change no number. Raises InputError for a kernel that can't launch or an unknown name, ResultError for
+    a deadlock or an identity that does not hold.
     """
     kernels = list(traces)
     if not kernels:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -202,6 +203,12 @@ class Result:
             )
         raise unknown(str(folder), "result", f"{gpu or '*'}/{variant or '*'}", names)
 
+    def __repr__(self) -> str:
+        return (
+            f"<Result {self.record.gpu_name}, {self.variant}: {self.cycles:,} SM cycles in kernels, "
+            f"{self.launch_cycles:,} in launch gaps, {self.time_us:,.1f} µs>"
+        )
+
     def _repr_html_(self) -> str:
         shown = [
             "kernel",
@@ -214,8 +221,9 @@ class Result:
         ]
         state = ("partial, " if self.partial else "") + ("sampled, " if self.sampling.extrapolated else "")
         title = (
-            f"<p><b>{self.record.gpu_name}</b>, {self.variant}: {state}{self.cycles:,} SM cycles in kernels, "
-            f"{self.launch_cycles:,} in launch gaps, {self.time_us:,.1f} µs</p>"
+            f"<p><b>{escape(self.record.gpu_name)}</b>, {escape(self.variant)}: {state}"
+            f"{self.cycles:,} SM cycles in kernels, {self.launch_cycles:,} in launch gaps, "
+            f"{self.time_us:,.1f} µs</p>"
         )
         return title + self.kernels[shown].to_html(index=False, float_format="{:,.2f}".format)
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from simulator.workload.element_groups import region_from, result_shape
 from simulator.workload.element_operators import refused as element_refused
 from simulator.workload.graph import Graph, Operator
+from simulator.workload.products import layout_rule
 from simulator.workload.row_operators import KINDS, LONG_ROW, REDUCTIONS, axes_of, refused
 
 ALONE = frozenset({"Dropout"})
@@ -39,6 +40,16 @@ def with_row(
         if others <= written and short_rows(graph, reader):
             return (*region, *followed(graph, reader, consumers, written, places))
     return ()
+
+
+def counts_elements(graph: Graph, row: Operator) -> bool:
+    """Whether a kernel on rows knows each element's number, as random numbers need: rows along the innermost
+    axes of a tensor without padding.
+    """
+    shape = graph.tensors[row.inputs[0]].shape
+    axes = axes_of(graph, row)
+    innermost = axes == frozenset(range(len(shape) - len(axes), len(shape)))
+    return innermost and row.kind not in REDUCTIONS and layout_rule(graph)(row.inputs[0]).role == "flat"
 
 
 def short_rows(graph: Graph, operator: Operator) -> bool:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from experiments.cli import main
+from experiments.plots.pictures import KINDS
 from simulator.statistics.result import load_all
 from simulator.statistics.tables import TABLES
 
@@ -70,11 +71,7 @@ def test_run_writes_the_folder_and_says_who_wins(
     code, out, _ = answers(["run", str(config), "--out", str(folder), "--workers", "1"], capsys)
     assert code == 0
     assert {path.name for path in folder.iterdir()} == FILES
-    assert {path.name for path in (folder / "plots").iterdir()} == {
-        "latency.png",
-        "stalls.png",
-        "occupancy.png",
-    }
+    assert {path.stem for path in (folder / "plots").iterdir()} == set(KINDS)
     summary = json.loads((folder / "summary.json").read_text())
     card = summary["gpus"]["v100-sxm2-16gb"]
     assert card["variants"]["none"]["kernels"] == 2
@@ -154,7 +151,7 @@ def test_what_a_limit_cut_short_ends_at_the_limit(
 def test_plot_draws_each_kind_from_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "out"
     answers(["replay", COPY, *SLICE, "--out", str(folder)], capsys)
-    for kind in ("latency", "stalls", "occupancy"):
+    for kind in ("latency", "stalls", "occupancy-limits", "timeline"):
         path = tmp_path / f"{kind}.png"
         code, out, _ = answers(["plot", str(folder), "--kind", kind, "--out", str(path)], capsys)
         assert (code, out.strip()) == (0, str(path))

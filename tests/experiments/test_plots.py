@@ -7,15 +7,23 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from experiments.plots.bandwidth import bandwidth_figure
 from experiments.plots.bars import Bar, positions
 from experiments.plots.latency import latency_figure
+from experiments.plots.limits import distinct, limits_figure, percent
 from experiments.plots.occupancy import occupancy_figure
 from experiments.plots.pictures import KINDS, draw, draw_all
+from experiments.plots.roofline import points_of
 from experiments.plots.stalls import stalls_figure
-from experiments.plots.style import PHASE_COLOURS, STATE_COLOURS
+from experiments.plots.style import PHASE_COLOURS, STATE_COLOURS, outline
+from experiments.plots.timeline import timeline_figure
+from experiments.plots.work import peak_per_second
+from hwmodels import Gpu
 from hwmodels.errors import InputError
+from simulator.statistics.facts import CardFacts
 from simulator.statistics.phases import PHASE_NAMES, STATE_NAMES
 from simulator.statistics.result import Result
 
@@ -27,7 +35,7 @@ def test_colours_name_every_phase_and_state_in_order() -> None:
     assert len(set(STATE_COLOURS.values())) == len(STATE_NAMES)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"occupancy-limits"}))
 def test_a_png_of_1200_pixels_and_the_same_bytes_twice(
     tmp_path: Path, two_results: list[Result], kind: str
 ) -> None:
@@ -78,6 +86,71 @@ def test_occupancy_steps_hold_the_intervals_and_name_the_limiters(two_results: l
     assert texts[1] == "2  relu\n100 % by registers and warps, achieved 3 %"
 
 
+def test_roofline_counts_a_fused_multiply_add_twice_on_each_lane(two_results: list[Result]) -> None:
+    points, without = points_of(two_results[:1])
+    (point,) = points
+    # 800 FFMA of 32 lanes in 2,000 cycles of 1 ns; 64 sectors from DRAM.
+    assert point.per_second == pytest.approx(800 * 64 / 2e-6)
+    assert point.intensities["DRAM"] == pytest.approx(800 * 64 / (64 * 32))
+    assert without == ["none: relu"]
+
+
+def test_peaks_are_the_published_ones() -> None:
+    """TFLOP/s. V100: 112 to 125 tensor, 28 to 31 half, 14 to 16 single, by clock; A100: 312 and 19.5."""
+    published = {
+        "v100-sxm2-16gb": {"tensor": (112, 126), "half": (28, 32), "single": (14, 16), "double": (7, 8)},
+        "a100-sxm-40gb": {"tensor": (311, 313), "single": (19, 20), "double": (9, 20)},
+    }
+    for name, units in published.items():
+        card = CardFacts.of(Gpu.from_card(name))
+        for unit, (low, high) in units.items():
+            assert low <= peak_per_second(card, unit) / 10**12 <= high, (name, unit)
+
+
+def test_limits_are_the_occupancy_calculators(tmp_path: Path, two_results: list[Result]) -> None:
+    gpu = Gpu.from_card("v100-sxm2-16gb")
+    assert percent(gpu, (256, 96, 8_192)) == pytest.approx(25)
+    assert percent(gpu, (256, 32, 0)) == pytest.approx(100)
+    assert percent(gpu, (1024, 255, 0)) == 0
+    cards = {"paper-gpu": gpu}
+    with pytest.raises(InputError, match="cards of these results are missing"):
+        draw("occupancy-limits", two_results, tmp_path / "x.png")
+    for result in two_results:
+        assert set(distinct([result])) <= {(256, 96, 8_192), (128, 32, 0)}
+    figure = limits_figure(two_results, cards)
+    marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    assert [float(line.get_xdata()[0]) for line in marks] == [96, 32]
+
+
+def test_bandwidth_times_time_is_the_bytes(two_results: list[Result]) -> None:
+    figure = bandwidth_figure(two_results[:1])
+    (line,) = [line for line in figure.axes[0].lines if line.get_label() == "L2"]
+    area_gb_us = np.trapezoid(line.get_ydata(), line.get_xdata())
+    assert area_gb_us * 1_000 == pytest.approx(two_results[0].intervals["l2_bytes"].sum())
+
+
+def test_an_outline_is_zero_in_a_gap() -> None:
+    edges, stairs = outline(np.array([0.0, 1.0, 5.0]), np.array([1.0, 2.0, 6.0]))
+    assert list(zip(edges, stairs(np.array([3, 4, 5])), strict=True)) == [
+        (0, 3),
+        (1, 3),
+        (1, 4),
+        (2, 4),
+        (2, 0),
+        (5, 0),
+        (5, 5),
+        (6, 5),
+    ]
+
+
+def test_timeline_bars_are_the_kernels(two_results: list[Result]) -> None:
+    figure = timeline_figure(two_results)
+    bars = figure.axes[0].patches
+    spans = [edge / 1e9 for one in two_results[0].record.kernels for edge in (one.start_fs, one.end_fs)]
+    drawn = [edge for bar in bars for edge in (bar.get_x(), bar.get_x() + bar.get_width())]
+    assert drawn == pytest.approx(spans)
+
+
 def test_bars_keep_their_groups_apart() -> None:
     bars = [Bar("a", "1", {}), Bar("a", "2", {}), Bar("b", "3", {})]
     places, headings = positions(bars)
@@ -90,13 +163,14 @@ def test_nothing_to_draw_says_so_and_removes_an_old_picture(
     tmp_path: Path, two_results: list[Result]
 ) -> None:
     draw_all(two_results, tmp_path)
-    assert {path.stem for path in (tmp_path / "plots").iterdir()} == set(KINDS)
+    without_card = {"occupancy-limits"}
+    assert {path.stem for path in (tmp_path / "plots").iterdir()} == set(KINDS) - without_card
     for result in two_results:
         result.record.intervals = []
     bare = [result.named(result.variant) for result in two_results]
     with pytest.raises(InputError, match="have no intervals"):
         draw("occupancy", bare, tmp_path / "x.png")
-    assert {path.stem for path in draw_all(bare, tmp_path)} == {"latency", "stalls"}
+    assert {path.stem for path in draw_all(bare, tmp_path)} == {"latency", "stalls", "roofline"}
     assert not (tmp_path / "plots" / "occupancy.png").exists()
 
 

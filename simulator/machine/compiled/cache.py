@@ -1,4 +1,4 @@
-"""Where compiled code is kept: in the user's cache folder, under the digest of everything that it was made from.
+"""Where compiled code is kept: in the user's cache folder, under the digest of all that it was made from.
 
 Code that was made from other sources must never be found: a file's name holds the digest of the sources that
 its group of units takes functions or constants from, of the libraries' versions and of the processor. Which
@@ -21,7 +21,12 @@ from simulator.machine.compiled.units import GROUPS
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = "simulator.machine.compiled"
-SOURCES = ("hwmodels/**/*.py", "simulator/machine/**/*.py", "simulator/statistics/*.py", "simulator/trace/*.py")
+SOURCES = (
+    "hwmodels/**/*.py",
+    "simulator/machine/**/*.py",
+    "simulator/statistics/*.py",
+    "simulator/trace/*.py",
+)
 """Files among which compiled code finds all rules and constants; while none changes, nothing is followed."""
 BUILDERS = ("jit", "numba_names", "build", "units")
 """Files of the engine that every group depends on."""

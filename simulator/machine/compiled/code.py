@@ -28,7 +28,9 @@ SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, cty
 class Code:
     """The units of the engine by name."""
 
-    def __init__(self, addresses: dict[str, int], callables: dict[str, Callable[..., int]], keep: Any) -> None:
+    def __init__(
+        self, addresses: dict[str, int], callables: dict[str, Callable[..., int]], keep: Any
+    ) -> None:
         self.addresses = {name: addresses[name] for name in addresses if name in NAMED}
         """Fields of the machine's record."""
         self.callables = callables
@@ -89,7 +91,9 @@ def _build(missing: dict[str, Path]) -> None:
             for _, other in running:
                 other.kill()
             last = (words.strip().splitlines() or ["no message"])[-1]
-            raise ResultError("compiled engine", f"building {group} failed: {last}", "use the reference engine")
+            raise ResultError(
+                "compiled engine", f"building {group} failed: {last}", "use the reference engine"
+            )
         if words:
             LOG.info(words.strip())
         done += 1

@@ -65,8 +65,8 @@ class Memory:
 
 
 class Store:
-    """The machine's records, one a worker, and all tables by name: those of the main worker and the common ones
-    plainly, those of other workers with a dot and its number.
+    """The machine's records, one a worker, and all tables by name: those of the main worker and the common
+    ones plainly, those of other workers with a dot and its number.
     """
 
     def __init__(self, workers: int = 1) -> None:
@@ -137,8 +137,8 @@ class Store:
         return self.keep(name, table, worker)
 
     def pool(self, number: int, size: int, low: int) -> None:
-        """A table that records are taken from, `size` by each worker at first; it grows when a worker has fewer
-        than `low` left.
+        """A table that records are taken from, `size` by each worker at first; it grows when a worker has
+        fewer than `low` left.
 
         Record 0 is never taken. Memory that nobody has taken yet is not touched.
         """

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator.workload.builders.element_functions import ELEMENT_FUNCTIONS
-from simulator.workload.builders.pointwise_program import Node, Pointwise
+from simulator.workload.builders.pointwise_program import RANDOM, Node, Pointwise
+from simulator.workload.builders.pointwise_values import PHILOX_WORDS
+from simulator.workload.builders.random_numbers import philox, unit_interval
 from simulator.workload.builders.row_tracks import Strip, Track
 from simulator.workload.builders.rows import Rows
 from simulator.workload.emit import Flag, Scalar
@@ -40,15 +42,55 @@ def strips_of(program: Pointwise) -> list[Strip]:
     return found
 
 
-def evaluate(rows: Rows, nodes: Sequence[Node], values: list[Part], homes: dict[int, Part]) -> list[Part]:
-    """Every value of a program for one element; `homes` says where some must stand."""
+def evaluate(
+    rows: Rows,
+    nodes: Sequence[Node],
+    values: list[Part],
+    homes: dict[int, Part],
+    chances: dict[int, Part] | None = None,
+) -> list[Part]:
+    """Every value of a program for one element; `homes` says where some must stand, `chances` are the random
+    numbers of this element.
+    """
     first = len(values)
     for number, node in enumerate(nodes, first):
         with rows.emitter.working_for(node.operator):
+            if node.function == RANDOM:
+                assert chances is not None, "random numbers stand before a row only"
+                values.append(chances[number])
+                continue
             src = [values[one] for one in node.inputs]
             emit = ELEMENT_FUNCTIONS[node.function].emit
             values.append(emit(rows.floats, src, node.numbers, homes.get(number)))
     return values
+
+
+class Chances:
+    """Random numbers for the elements of a chunk, counted by their place in the row's own tensor: four to a
+    counter where vectors have four elements, else one, as in kernels of element-wise operators.
+    """
+
+    def __init__(self, rows: Rows, program: RowProgram, place: Scalar) -> None:
+        self.rows = rows
+        self.program = program
+        self.together = PHILOX_WORDS if rows.lanes >= PHILOX_WORDS else 1
+        self.words: dict[int, tuple[Part, ...]] = {}
+        self.numbers = [
+            len(program.operands) + at for at, node in enumerate(program.nodes) if node.function == RANDOM
+        ]
+        self.element = rows.element(place) if self.numbers else place
+
+    def of(self, lane: int) -> dict[int, Part]:
+        """The random numbers of one element, by value."""
+        emitter, found = self.rows.emitter, {}
+        for number in self.numbers:
+            with emitter.working_for(self.program.nodes[number - len(self.program.operands)].operator):
+                if lane % self.together == 0:
+                    here = emitter.add(self.element, lane) if lane else self.element
+                    counter = emitter.divide(here, self.together)
+                    self.words[number] = philox(self.rows.floats, counter.part, self.program.program.seed)
+                found[number] = unit_interval(self.rows.floats, self.words[number][lane % self.together])
+        return found
 
 
 class Feed:
@@ -80,12 +122,14 @@ class Feed:
         operands = [tracks[number] for number in self.before.operands]
         columns = [rows.cells(track, words) for track, words in zip(operands, loaded, strict=True)]
         homes = sinks(rows, self.before) if first else {}
+        chances = Chances(rows, self.before, place)
         made = [
             evaluate(
                 rows,
                 self.before.nodes,
                 [column[lane] for column in columns],
                 {value: parts[lane] for value, parts in homes.items()},
+                chances.of(lane),
             )
             for lane in range(rows.lanes)
         ]

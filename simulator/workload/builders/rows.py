@@ -138,6 +138,14 @@ class Rows:
             self.pointers[track.info.name, key] = made
         return made
 
+    def element(self, place: Scalar) -> Scalar:
+        """The number of the element at a place of the thread's row, in the main tensor."""
+        track = self.space.tracks[0]
+        self.prepare([track])
+        up, right = self.row_offsets[track.kept], self.offset(place, self.space.along, track.along)
+        found = self.emitter.add(up, right, "element") if up and right else up or right
+        return found if found is not None else Scalar(self.emitter.constant(0, "element"), Index())
+
     def prepare(self, tracks: Sequence[Track]) -> None:
         """Find row offsets before any loop, so that the loops only add to them."""
         for track in tracks:

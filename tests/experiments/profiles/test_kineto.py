@@ -24,11 +24,13 @@ def test_kernels_come_with_launches_and_operators(document: dict[str, Any], writ
     profile = read_kineto(write(document))
     add, relu = profile.kernels
     assert (add.grid, add.block, add.registers, add.duration_ns) == ((2048, 1, 1), (128, 1, 1), 40, 20_000)
-    assert add.operator is not None and add.launch is not None
+    assert add.operator is not None
+    assert add.launch is not None
     assert add.operator.name == "aten::add_"
     assert add.operator.shapes == ((4, 64, 32, 64), (1, 64, 1, 1))
     assert add.launch.start_ns == 110_000
-    assert relu.operator is not None and relu.operator.name == "aten::clamp_min_"
+    assert relu.operator is not None
+    assert relu.operator.name == "aten::clamp_min_"
     assert profile.copies == 1
     assert profile.devices[0].capability == "8.0"
 
@@ -42,6 +44,13 @@ def test_an_operator_without_shapes_takes_those_around_it(document: dict[str, An
     assert (relu.operator.name, relu.operator.shapes) == ("aten::clamp_min_", ((8, 8),))
 
 
+def test_kernels_of_a_graph_have_no_operator(document: dict[str, Any], write: Write) -> None:
+    document["traceEvents"][5]["name"] = "cudaGraphLaunch"
+    add, relu = read_kineto(write(document)).kernels
+    assert add.operator is not None
+    assert relu.operator is None
+
+
 def test_old_category_names_and_the_bare_list(document: dict[str, Any], write: Write) -> None:
     old = {"kernel": "Kernel", "cuda_runtime": "Runtime", "cpu_op": "Operator", "gpu_memset": "Memset"}
     for event in document["traceEvents"]:
@@ -50,8 +59,10 @@ def test_old_category_names_and_the_bare_list(document: dict[str, Any], write: W
             if "External id" in event["args"]:
                 event["args"]["external id"] = event["args"].pop("External id")
     profile = read_kineto(write(document["traceEvents"]))
-    assert [one.operator.name for one in profile.kernels if one.operator] == ["aten::add_", "aten::clamp_min_"]
-    assert profile.copies == 1 and not profile.devices
+    names = [one.operator.name for one in profile.kernels if one.operator]
+    assert names == ["aten::add_", "aten::clamp_min_"]
+    assert profile.copies == 1
+    assert not profile.devices
 
 
 def test_fractions_of_microseconds(document: dict[str, Any], write: Write) -> None:
@@ -102,7 +113,9 @@ def test_a_wrong_field_is_named(
     with pytest.raises(InputError) as caught:
         read_kineto(write(document))
     text = str(caught.value)
-    assert f"trace.json:traceEvents[8].args.{key}" in text and words in text and "\n" not in text
+    assert f"trace.json:traceEvents[8].args.{key}" in text
+    assert words in text
+    assert "\n" not in text
 
 
 @pytest.mark.parametrize("time", ["soon", -1, 1e300, None])
@@ -186,6 +199,9 @@ def test_damaged_traces_give_a_profile_or_one_line(tmp_path: Path, edits: list[t
     path = tmp_path / "damaged.json"
     path.write_text("".join(text))
     try:
-        assert read_kineto(path).kernels
+        kernels, complaint = len(read_kineto(path).kernels), str(path)
     except InputError as error:
-        assert str(error).startswith(str(path)) and "\n" not in str(error)
+        kernels, complaint = 1, str(error)
+    assert kernels
+    assert complaint.startswith(str(path))
+    assert "\n" not in complaint

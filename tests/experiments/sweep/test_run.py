@@ -105,9 +105,8 @@ def test_a_lost_worker_is_tried_again_once(sweep, tmp_path: Path) -> None:
         tally = run_sweep(sweep, store, lambda: Crew(answer))
         assert (tally.ran, tally.failed) == (6, 1)
         assert lost == {1000: 1, 1001: 2, 1002: 1, 1003: 2, 1004: 1, 1005: 1}
-        assert [stored.error for stored in store.get(sweep.jobs).values()].count(
-            "its worker died, 2 times"
-        ) == 1
+        (dead,) = (stored for stored in store.get(sweep.jobs).values() if stored.row is None)
+        assert (dead.error, dead.fault) == ("its worker died, 2 times", True)
         assert sorted(store.attempts().values()) == [1, 1, 1, 1, 2, 2]
 
 

@@ -230,3 +230,11 @@ def test_html_says_cycles_and_gaps_apart(result: Result) -> None:
     html = result._repr_html_()
     assert "3,000 SM cycles in kernels, 2,000 in launch gaps" in html
     assert "relu" in html
+    assert repr(result).startswith("<Result paper-gpu, ")
+    assert "3,000 SM cycles in kernels, 2,000 in launch gaps, 5.0 µs>" in repr(result)
+
+
+def test_html_shows_a_strangers_name_as_words(result: Result) -> None:
+    html = result.named("<script>alert(1)</script>")._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html

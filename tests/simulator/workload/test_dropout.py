@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from simulator.fusion.legality import Legality
+from simulator.workload.build import KernelMaker
 from simulator.workload.element_program import SEED
 from simulator.workload.emit import Emitter
+from simulator.workload.groups import Group
 from simulator.workload.interpret import GlobalMemory, interpret
 from simulator.workload.ir import Special
 from simulator.workload.layout import Placement
 from simulator.workload.onnx_import import graph_of
+from simulator.workload.operator_list import operator_list
 from simulator.workload.plan import plan_for
 from simulator.workload.target import AMPERE
 
@@ -102,3 +106,58 @@ def test_inference_copies_and_keeps_everything():
         got = run(inputs, ["y", "mask"], "float32", (4, 9), {"x": x, **values})
         np.testing.assert_array_equal(got["y"], x)
         assert got["mask"].all()
+
+
+@pytest.mark.parametrize("shape", [[6, 96], [3, 1000], [2, 36000]])
+def test_before_a_row_the_same_elements_are_dropped(run_kernels, shape):
+    """Dropout, addition and layer normalisation in one kernel give bit for bit what three kernels give: rows
+    by a warp, by a block, and too long to stay in registers.
+    """
+    items = [
+        {
+            "op": "Dropout",
+            "inputs": ["x"],
+            "output": "d",
+            "shape": shape,
+            "attributes": {"training": 1, "ratio": 0.3},
+        },
+        {"op": "Add", "inputs": ["d", "r"], "output": "s", "shape": shape},
+        {
+            "op": "LayerNormalization",
+            "inputs": ["s", "g", "b"],
+            "output": "y",
+            "shape": shape,
+            "input_shapes": {"g": shape[1:], "b": shape[1:]},
+        },
+    ]
+    rng = np.random.default_rng(8)
+    graph = operator_list(items, None, "float32")
+    values = {
+        name: rng.standard_normal(graph.tensors[name].shape).astype(np.float32)
+        for name in ("x", "r", "g", "b")
+    }
+    results = []
+    for groups in ([graph.operators], [(operator,) for operator in graph.operators]):
+        place = Placement()
+        maker = KernelMaker(graph, AMPERE, place)
+        kernels = [kernel for members in groups for kernel in maker.kernels(Group(tuple(members)))]
+        assert len(kernels) == len(groups)
+        (result,), _ = run_kernels(kernels, place, values, ["y"])
+        results.append(result)
+    np.testing.assert_array_equal(*results)
+    assert Legality(graph).refusal(["n0", "n1", "n2"]) is None
+
+
+def test_without_numbers_of_elements_rows_take_no_dropout():
+    """Rows down the columns, and the region behind a row, do not know them."""
+    shape = [8, 64]
+    items = [
+        {"op": "Softmax", "inputs": ["x"], "output": "s", "shape": shape},
+        {"op": "Dropout", "inputs": ["s"], "output": "y", "shape": shape, "attributes": {"training": 1}},
+    ]
+    assert Legality(operator_list(items)).refusal(["n0", "n1"]).rule == "kind"
+    items = [
+        {"op": "Dropout", "inputs": ["x"], "output": "s", "shape": shape, "attributes": {"training": 1}},
+        {"op": "Softmax", "inputs": ["s"], "output": "y", "shape": shape, "attributes": {"axis": 0}},
+    ]
+    assert Legality(operator_list(items)).refusal(["n0", "n1"]).rule == "kind"

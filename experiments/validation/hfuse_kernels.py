@@ -1,0 +1,242 @@
+"""The five kernels of the HFuse artifact as traces, alone and two in one launch.
+
+Shapes are those of the public drivers; programs are ours, after what the kernels compute and how their
+threads walk (grid-stride loops, one row of a plane after the other). Divisions of indices are charged as the
+instructions that a compiler makes of them: some 20 for 32 bits, some 70 for 64. Spills are not made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from experiments.validation.machine import kernel_seconds
+from hwmodels import Gpu
+from hwmodels.operations import Operation
+from simulator.trace.builder import GlobalMemory, KernelBuilder
+from simulator.trace.expression import Expression, block, lane, thread, warp
+from simulator.trace.kernels.common import repeat
+from simulator.trace.schema import LANES, KernelTrace
+
+IMAGE, WINDOW, COLUMNS = (2512, 2048), 13, 2500 * 2048
+POOL_PLANES, POOL_IN, POOL_OUT, POOL_WINDOW, POOL_STRIDE = 100, (2560, 1000), (256, 100), 5, 10
+BATCH, PLANES, ROW = 128, 10_000, 100
+UPSAMPLE_PLANES, SMALL, LARGE = 20, (256, 100), (2000, 2560)
+VALUES, BINS = 5_000_000, 20
+FLOAT, INDEX = 4, 8
+DIVISION_32, DIVISION_64 = 20, 70
+ADDRESS, WORK = 4, 24
+BUSIEST_LANES = 9
+"""Of 32 normal values in 20 bins between the extremes, about so many fall into the fullest bin."""
+STATISTICS_X = 128
+MANY_WARPS = 64
+Body = Callable[[KernelBuilder, "Threads"], None]
+
+
+class Threads:
+    """The threads that run a body: how many of a block, from which, and the grid."""
+
+    def __init__(self, grid: int, count: int, first: int = 0, *, alone: bool = True) -> None:
+        self.grid, self.count, self.first = grid, count, first
+        self.number = thread - first if first else thread
+        self.index = block * count + self.number
+        self.stride = grid * count
+        self.alone = alone
+
+    def turns(self, total: int) -> int:
+        """Turns of a grid-stride loop over so many elements."""
+        return -(-total // self.stride)
+
+
+def im2col(k: KernelBuilder, threads: Threads) -> None:
+    """Thirteen rows of an image for each place: read once from L1 or L2, written to thirteen planes."""
+    memory = GlobalMemory(1 << 36)
+    image = memory.tensor("image", IMAGE[0] * IMAGE[1] * FLOAT, "input")
+    result = memory.tensor("columns", WINDOW * COLUMNS * FLOAT, "output")
+    with repeat(k, threads.turns(COLUMNS)) as turn:
+        place = turn * threads.stride + threads.index
+        work(k, Operation.ALU, 2 * DIVISION_64)
+        with k.guard(place, 0, COLUMNS):
+            for row in range(WINDOW):
+                work(k, Operation.ALU, 6)
+                k.load(WORK, k.at(image, (place + row * IMAGE[1]) * FLOAT), FLOAT, ADDRESS, tensor=image)
+                k.store(WORK, k.at(result, (place + row * COLUMNS) * FLOAT), FLOAT, ADDRESS, tensor=result)
+
+
+def max_pool(k: KernelBuilder, threads: Threads) -> None:
+    """The largest of 5 × 5 at every tenth place, and where it is."""
+    memory = GlobalMemory(1 << 37)
+    total = POOL_PLANES * POOL_OUT[0] * POOL_OUT[1]
+    image = memory.tensor("image", POOL_PLANES * POOL_IN[0] * POOL_IN[1] * FLOAT, "input")
+    result = memory.tensor("largest", total * FLOAT, "output")
+    where = memory.tensor("where", total * INDEX, "output")
+    with repeat(k, threads.turns(total)) as turn:
+        place = turn * threads.stride + threads.index
+        work(k, Operation.ALU, 4 * DIVISION_32)
+        across, down = place % POOL_OUT[1], place // POOL_OUT[1]
+        with k.guard(place, 0, total):
+            for row in range(POOL_WINDOW):
+                for column in range(POOL_WINDOW):
+                    start = (down * POOL_STRIDE + row) * POOL_IN[1] + across * POOL_STRIDE + column
+                    k.load(WORK, k.at(image, start * FLOAT), FLOAT, ADDRESS, tensor=image)
+                    k.setp(0, WORK)
+                    k.alu(WORK + 1, WORK)
+                    k.alu(WORK + 2, WORK)
+            k.store(WORK + 1, k.at(result, place * FLOAT), FLOAT, ADDRESS, tensor=result)
+            k.store(WORK + 2, k.at(where, place * INDEX), INDEX, ADDRESS, tensor=where)
+
+
+def statistics(k: KernelBuilder, threads: Threads) -> None:
+    """Mean and variance of each plane by a running sum: a division for each value, a row after the other."""
+    memory = GlobalMemory(1 << 38)
+    image = memory.tensor("image", BATCH * PLANES * ROW * FLOAT, "input")
+    result = memory.tensor("statistics", PLANES * 4 * FLOAT, "output")
+    rows = threads.count // STATISTICS_X
+    column = threads.number % STATISTICS_X
+    first = threads.number // STATISTICS_X
+    with repeat(k, BATCH // rows) as turn:
+        row = turn * rows + first
+        place = (row * PLANES + block) * ROW + column
+        with k.guard(column, 0, ROW):
+            k.load(WORK, k.at(image, place * FLOAT), FLOAT, ADDRESS, tensor=image)
+            k.fadd(WORK + 1, WORK, WORK + 2)
+            k.emit(Operation.MUFU, WORK + 3, WORK + 4)
+            for _ in range(6):
+                k.emit(Operation.FFMA, WORK + 3, (WORK + 3, WORK + 1, WORK + 4))
+            k.fadd(WORK + 2, WORK + 2, WORK + 3)
+            k.emit(Operation.FFMA, WORK + 5, (WORK + 1, WORK + 2, WORK + 5))
+            k.alu(WORK + 4, WORK + 4)
+    for _ in range(10):
+        k.emit(Operation.SHUFFLE, WORK + 1, WORK + 2)
+        k.emit(Operation.FFMA, WORK + 2, (WORK + 1, WORK + 2, WORK + 5))
+    meet(k, threads)
+    meet(k, threads)
+    with k.guard(threads.number, 0, 1):
+        k.store(WORK, k.at(result, block * (4 * FLOAT)), FLOAT, ADDRESS, tensor=result)
+
+
+def upsample(k: KernelBuilder, threads: Threads) -> None:
+    """Four neighbours of a small image for each place of a large one, plane after plane."""
+    memory = GlobalMemory(1 << 39)
+    total = LARGE[0] * LARGE[1]
+    image = memory.tensor("image", UPSAMPLE_PLANES * SMALL[0] * SMALL[1] * FLOAT, "input")
+    result = memory.tensor("large", UPSAMPLE_PLANES * total * FLOAT, "output")
+    with repeat(k, threads.turns(total)) as turn:
+        place = turn * threads.stride + threads.index
+        work(k, Operation.ALU, DIVISION_32)
+        work(k, Operation.FFMA, 10)
+        across, down = place % LARGE[1], place // LARGE[1]
+        left = (across * (SMALL[1] - 1)) // LARGE[1]
+        top = (down * (SMALL[0] - 1)) // LARGE[0]
+        with k.guard(place, 0, total), repeat(k, UPSAMPLE_PLANES, 13) as plane:
+            corner = (plane * SMALL[0] + top) * SMALL[1] + left
+            for number, (y, x) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
+                near = (corner + y * SMALL[1] + x) * FLOAT
+                work(k, Operation.IMAD, 4)
+                k.load(WORK + number, k.at(image, near), FLOAT, ADDRESS, tensor=image)
+            for number in range(6):
+                k.emit(Operation.FFMA, WORK + 5, (WORK + number % 4, WORK + 4, WORK + 5))
+            work(k, Operation.IMAD, 4)
+            k.store(WORK + 5, k.at(result, (plane * total + place) * FLOAT), FLOAT, ADDRESS, tensor=result)
+
+
+def histogram(k: KernelBuilder, threads: Threads) -> None:
+    """Twenty bins in shared memory, whose sums are added to the result by every block."""
+    memory = GlobalMemory(1 << 40)
+    values = memory.tensor("values", VALUES * FLOAT, "input")
+    result = memory.tensor("bins", BINS * FLOAT, "output")
+    meet(k, threads)
+    with repeat(k, threads.turns(VALUES)) as turn:
+        place = turn * threads.stride + threads.index
+        with k.guard(place, 0, VALUES):
+            k.load(WORK, k.at(values, place * FLOAT), FLOAT, ADDRESS, tensor=values)
+            work(k, Operation.FFMA, DIVISION_32)
+            contended = (lane * BINS // LANES) * FLOAT
+            # Floats are added by comparing and swapping: as many turns as lanes that share the fullest bin.
+            with repeat(k, BUSIEST_LANES, 14):
+                k.load_shared(WORK + 1, contended, via=WORK)
+                k.fadd(WORK + 1, WORK + 1, WORK)
+                k.emit(Operation.ATOMS, WORK + 2, (WORK, WORK + 1), address=contended, bytes_per_lane=4)
+    meet(k, threads)
+    with k.guard(threads.number, 0, BINS):
+        k.load_shared(WORK, threads.number * FLOAT, via=ADDRESS)
+        k.emit(
+            Operation.REDG,
+            (),
+            (ADDRESS, ADDRESS + 1, WORK),
+            address=k.at(result, threads.number * FLOAT),
+            bytes_per_lane=4,
+            tensor=result,
+        )
+
+
+BODIES: dict[str, Body] = {
+    "im2col": im2col,
+    "max_pool": max_pool,
+    "statistics": statistics,
+    "upsample": upsample,
+    "histogram": histogram,
+}
+SHARED_BYTES = {"statistics": 640, "histogram": 80}
+OWN_THREADS = {"max_pool": 256, "statistics": 512, "histogram": 512, "im2col": 512, "upsample": 512}
+
+
+def meet(k: KernelBuilder, threads: Threads) -> None:
+    """A barrier; left out where only a part of the block would meet, which costs little beside its loops."""
+    if threads.alone:
+        k.barrier()
+
+
+def work(k: KernelBuilder, operation: Operation, count: int) -> None:
+    """So many instructions of a class, in two chains."""
+    for number in range(count):
+        register = WORK + 8 + number % 2
+        sources = (register, WORK + 10, WORK + 11) if operation is not Operation.ALU else (register,)
+        k.emit(operation, register, sources)
+
+
+def hfuse_trace(first: str, second: str, how: str, grid: int, threads: int, registers: int) -> KernelTrace:
+    """The kernel of one or two bodies."""
+    shared = sum(SHARED_BYTES.get(one, 0) for one in (first, second))
+    k = KernelBuilder(
+        "_".join(filter(None, (first, second))), grid, threads, registers, shared_bytes_per_block=shared
+    )
+    k.s2r(0)
+    k.s2r(1)
+    k.wide(ADDRESS, 0)
+    for name, count, start in _ranges(first, second, how, threads):
+        part = Threads(grid, count, start, alone=count == threads)
+        if count == threads:
+            BODIES[name](k, part)
+            continue
+        with k.when(_inside(start, count)):
+            BODIES[name](k, part)
+    return k.build()
+
+
+def _ranges(first: str, second: str, how: str, threads: int) -> list[tuple[str, int, int]]:
+    if not second:
+        return [(first, threads, 0)]
+    if how == "shared threads":
+        return [
+            (one, min(threads, OWN_THREADS[one]) if one == "max_pool" else threads, 0)
+            for one in (first, second)
+        ]
+    share = min(OWN_THREADS[second], threads // 2) if second == "max_pool" else threads // 2
+    if first == "max_pool":
+        share = threads - OWN_THREADS[first]
+    return [(first, threads - share, 0), (second, share, threads - share)]
+
+
+def _inside(start: int, count: int) -> Expression:
+    """1 for the warps of the first or the last threads of a block, else 0."""
+    border = (start or count) // LANES
+    later = (warp + (MANY_WARPS - border)) // MANY_WARPS
+    return later if start else 1 - later
+
+
+def hfuse_seconds(
+    gpu: Gpu, first: str, second: str, how: str, grid: int, block: int, registers: int
+) -> float:
+    """Time of the kernel as a profiler sees it."""
+    trace = hfuse_trace(first, second, how, grid, block, registers)
+    return kernel_seconds([trace], gpu, first_gap=False)

@@ -1,0 +1,62 @@
+"""The search with the simulator's own prices against every partition there is."""
+
+import random
+
+import pytest
+
+from simulator.fusion.groups import Group
+from simulator.fusion.order import sound
+from simulator.fusion.planner import Planner
+from simulator.fusion.search_graph import Found, plan_graph
+from simulator.workload.graph import Graph
+from tests.simulator.fusion.support import chain, cheapest_of_all, planner_of, web
+
+SHAPE = [4, 512]
+
+
+def planned(planner: Planner) -> Found:
+    def cost(group: Group) -> int | None:
+        price = planner.price(group)
+        return None if price.refusal is not None else price.total_fs
+
+    def lower(group: Group) -> int | None:
+        price = planner.price(group, "bytes")
+        return None if price.refusal is not None else price.total_fs
+
+    return plan_graph(planner.legality, cost, lower)
+
+
+def agree(graph: Graph) -> None:
+    planner = planner_of(graph, rung="full")
+    found = planned(planner)
+
+    def cost(group: Group) -> int | None:
+        price = planner.price(group)
+        return None if price.refusal is not None else price.total_fs
+
+    assert sound(planner.legality, found.partition)
+    assert found.cost == planner.total(found.partition) == cheapest_of_all(planner, cost)
+    # Prices were asked for as the search needed them, and the byte bound was one indeed.
+    for group in found.partition:
+        assert planner.price(group, "bytes").total_fs <= planner.price(group).total_fs
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_short_chain(seed: int) -> None:
+    agree(chain(4, random.Random(seed), SHAPE))
+
+
+def test_a_small_graph() -> None:
+    agree(web(4, random.Random(1), SHAPE))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_chains(seed: int) -> None:
+    agree(chain(random.Random(seed).randint(5, 10), random.Random(seed), SHAPE))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_graphs(seed: int) -> None:
+    agree(web(random.Random(seed).randint(5, 8), random.Random(seed), SHAPE))
