@@ -27,10 +27,13 @@ def _lay_numba_bare() -> None:
         if not hasattr(library, name):
             raise RuntimeError(f"this numba has no {name}")
 
+    def leave(*_: Any) -> None:
+        return None
+
     def close(self: Any) -> None:
         self._finalized = True
 
-    library._optimize_functions = lambda self, module: None
+    library._optimize_functions = leave  # noqa: SLF001 (what numba has no option for)
     library.finalize = close
     # Dispatchers know a function by its entry point for Python, which nobody calls: any unique one will do.
     cpu.CPUContext.get_executable = lambda *_: [].append
@@ -42,7 +45,7 @@ def _collect(library: Any, seen: dict[int, Any]) -> None:
     """Add a library and all that it calls."""
     if id(library) not in seen:
         seen[id(library)] = library
-        for other in library._linking_libraries:
+        for other in library._linking_libraries:  # noqa: SLF001
             _collect(other, seen)
 
 
@@ -94,7 +97,7 @@ def build(group: str) -> bytes:
         _collect(result.library, libraries)
     module = ll.parse_assembly("")
     for library in libraries.values():
-        part = library._final_module
+        part = library._final_module  # noqa: SLF001
         for one in part.functions:
             if not one.is_declaration and one.linkage == ll.Linkage.external:
                 one.linkage = "weak_odr"
@@ -113,27 +116,18 @@ def build(group: str) -> bytes:
     options.loop_vectorization = False
     options.slp_vectorization = False
     builder = ll.create_pass_builder(machine, options)
-    if os.environ.get("STALLSCOPE_ENGINE_IR"):
-        Path(os.environ["STALLSCOPE_ENGINE_IR"]).with_suffix(f".{group}.0.ll").write_text(str(module))
     builder.getModulePassManager().run(module, builder)
     module.verify()
-    if os.environ.get("STALLSCOPE_ENGINE_IR"):
-        Path(os.environ["STALLSCOPE_ENGINE_IR"]).with_suffix(f".{group}.ll").write_text(str(module))
     return bytes(machine.emit_object(module))
 
 
 def main(arguments: list[str]) -> int:
     """Build a group into a file, which appears whole or not at all."""
     group, place = arguments
-    import time
-
-    started = time.process_time()
     made = build(group)
     part = Path(f"{place}.{os.getpid()}")
     part.write_bytes(made)
     part.replace(place)
-    if os.environ.get("STALLSCOPE_ENGINE_IR"):
-        print(group, time.process_time() - started, "s", len(made), file=sys.stderr)
     return 0
 
 

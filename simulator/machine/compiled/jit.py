@@ -1,4 +1,4 @@
-"""The only place that knows how the engine's functions are run: compiled, or as the plain Python that they are.
+"""The only place that knows how the engine's functions run: compiled, or as the plain Python that they are.
 
 State lies in arrays of integers with named fields. A compiled function gets the address of a table and an
 index, and sees a record: a bare pointer, without the counting of references that makes arrays as arguments

@@ -27,8 +27,8 @@ from simulator.machine.compiled.layout_sm import (
     warp_at,
 )
 from simulator.machine.compiled.order import give, take
-from simulator.machine.messages import ATOMIC, REDUCE, WRITE
 from simulator.machine.local_memory import LOCAL_BASE, LOCAL_WINDOW
+from simulator.machine.messages import ATOMIC, REDUCE, WRITE
 from simulator.machine.state_l2 import SECTOR_BYTES
 from simulator.statistics.phases import (
     CROSSBAR_REPLY,

@@ -15,9 +15,8 @@ from simulator.machine.compiled.l2_misses import find, open_miss, request, wait
 from simulator.machine.compiled.l2_output import CROSSINGS, is_full, leave
 from simulator.machine.compiled.l2_room import make_room
 from simulator.machine.compiled.l2_tags import slot_of, touch, victim
-from simulator.machine.compiled.layout import P_PACKETS, packet
+from simulator.machine.compiled.layout import packet
 from simulator.machine.compiled.layout_memory import l2_line, miss, slice_at
-from simulator.machine.compiled.order import give
 from simulator.machine.state_l2 import FREE, MSHR_ENTRY, MSHR_MERGE, OUTPUT, SECTOR_BYTES
 from simulator.statistics.phases import L2_QUEUE, PARTITION_LINK
 from simulator.statistics.schema import INDEX
@@ -52,13 +51,22 @@ def _entry_for(m: Any, slice_id: int, which: int, line: int, entry: int, slot: i
 def _answer(
     m: Any, slice_id: int, asked: int, entry: int, hits: int, missing: int, cycle: int, crossing: int
 ) -> None:
-    """A reply for each group of sectors that share a packet: now, or when its sectors are there."""
-    wanted = packet(m.packets, asked).sectors
+    """A reply for each group of sectors that share a packet: now, or when its sectors are there. The packet
+    that asked is the last of them.
+    """
+    left = packet(m.packets, asked).sectors
     ready = cycle if crossing else cycle + m.access_cycles
     for group in range(m.groups):
-        sectors = wanted & m.group_masks[group]
+        sectors = left & m.group_masks[group]
+        left &= ~sectors
         if sectors:
-            reply = answer_to(m, asked, sectors, SECTOR_BYTES * bit_count(sectors))
+            reply = asked
+            size = SECTOR_BYTES * bit_count(sectors)
+            if left:
+                reply = answer_to(m, asked, sectors, size)
+            else:
+                packet(m.packets, asked).sectors = sectors
+                packet(m.packets, asked).payload = size
             if sectors & ~hits and entry >= 0:
                 wait(m, entry, reply, sectors & ~hits, sectors & missing, ready, crossing)
             else:
@@ -98,5 +106,4 @@ def read(m: Any, slice_id: int, which: int, asked: int, cycle: int, now_fs: int)
     _answer(m, slice_id, asked, entry, hits, missing, cycle, crossing)
     if missing:
         request(m, slice_id, entry, asked, missing, now_fs, crossing)
-    give(m, P_PACKETS, asked)
     return 1

@@ -107,8 +107,8 @@ NUMBERS = """
     here worker workers threads yields first_sm last_sm first_part last_part unit_launcher unit_sm
     unit_crossbar unit_partition kernels sms
     slices sub_cores sub_slots warp_slots streams registers operator_words crossbar first_partition
-    q_inbox q_request q_leaving q_on_way q_returned q_wheel q_launcher q_events wheel_size wheel_fs q_slice q_reply
-    q_front meter_crossbar meter_slice component_count channel_count pool_count sm_period_fs l2_period_fs
+    q_inbox q_request q_leaving q_on_way q_returned q_wheel q_launcher q_events wheel_size wheel_fs
+    q_slice q_reply q_front meter_crossbar meter_slice component_count channel_count pool_count sm_period_fs l2_period_fs
     clock_fs window_fs interval_fs keep_requests keep_blocks finished_room finished_low edge_room
     sm_to_crossbar_fs crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs crossing_in_fs
     crossing_out_fs crossing_cycles block_launch_fs block_done_fs launch_gap_fs host_fs largest_carveout
@@ -129,7 +129,8 @@ NUMBERS = """
     refresh_all_act refresh_all_refresh_all act_slots pre_slots refresh_slots slots_per_clock
 """
 MOVING = """
-    error current crossbar_next launcher_next end_fs window_from_fs wheel_count requests_due request_number replies_inside late late_number
+    error current crossbar_next launcher_next end_fs window_from_fs wheel_count requests_due
+    request_number replies_inside late late_number
     link_number block_free free_millicycle running_count finished_count
     kept_block_count next_edge_fs edges
 """
@@ -156,8 +157,8 @@ MACHINE = plain(
 )
 
 PRIVATE = """
-    here worker first_sm last_sm first_part last_part q_wheel q_launcher error current wheel_count crossbar_next
-    launcher_next pools counts operation_counts request_counts latencies phase_sums footprints
+    here worker first_sm last_sm first_part last_part q_wheel q_launcher error current wheel_count
+    crossbar_next launcher_next pools counts operation_counts request_counts latencies phase_sums footprints
     shared_footprints
 """
 """What each worker's record has of its own; the rest is copied from that of worker 0."""

@@ -117,7 +117,7 @@ BANK = plain(
     next_column:2 of a column command, by mode
     column_key:2  its candidate for a column command, −1 for none
     row_key:2     its candidate for a row command
-    open_row@4    −1 when closed
+    open_row      −1 when closed
     head@4:2      oldest of them
     tail@4:2      youngest of them
     waiting@2:2   queued requests by mode
@@ -133,9 +133,9 @@ DRAM_REQUEST = plain(
     queued_ck when it came
     first_ck  first command issued for it, −1 before
     sector    sector in the pseudo-channel
+    row       its row
     before@4  the one before
     token@4   fetch, −1 for a write
-    row@4     its row
     opened@1  what it found: its row open, the bank closed, another row open
 """,
     whole_lines=True,

@@ -230,10 +230,10 @@ INSTRUCTION = plain(
     dst_count@2       how many
     consumes_count@2  how many
     produces@1        whether it leaves a tensor's value without a load
-    accesses@1         recorded: address records
+    accesses@1        recorded: address records
     bypass@1          whether it goes past L1
-    bytes_per_lane@2  width
-    count@2           barrier's id, or groups that may stay open
+    bytes_per_lane@1  width
+    count@4           barrier's id, or groups that may stay open
     full_passes@2     data-port cycles that the width alone needs
     guard_count@2     how many
     guard@4           first guard

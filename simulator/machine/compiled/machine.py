@@ -17,7 +17,6 @@ from simulator.machine.compiled.layout import DONE, EDGES, GROW, WIDTH, componen
 from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.order import NEVER
 
-
 STOP = 1 << 62
 """A round that never comes: there is no more to do."""
 SPINS = 2000

@@ -1,6 +1,7 @@
 """The units of the engine: functions of the machine's address and two integers that others call by address.
 
-They are built in groups, each into one object file, side by side; what a group contains is optimised together.
+They are built in groups, each into one object file, side by side; what a group contains is optimised
+together.
 """
 
 from __future__ import annotations
