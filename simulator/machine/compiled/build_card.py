@@ -296,7 +296,6 @@ def _dram(store: Store, gpu: Gpu) -> None:
     table["group"] = np.arange(pseudos * banks) % banks // dram.banks_per_group
     store.integers("key_table", pseudos * 4 * banks)
     store.integers("unwritten", pseudos * CHAINS, -1)
-    store.pool(layout.P_DRAM, pseudos * (dram.read_queue_depth + dram.write_queue_depth), 0)
 
 
 def _launcher(store: Store, gpu: Gpu) -> None:
@@ -378,7 +377,7 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
         (layout.P_WAITERS, 8 * sms),
         (layout.P_L2_WAITERS, 8 * slices),
         (layout.P_MISSES, 4 * slices),
-        (layout.P_FETCHES, 8 * slices),
+        (layout.P_TRANSFERS, 16 * slices),
     ):
         low = amount * cycles + 128 * sms
         store.pool(number, 2 * low, low)

@@ -14,7 +14,7 @@ from simulator.machine.compiled.dram_candidates import column_candidate, row_can
 from simulator.machine.compiled.dram_command import D_FORWARDED, complete, issue_column, issue_row
 from simulator.machine.compiled.dram_queue import KEY_MASK, NONE, decoded, push
 from simulator.machine.compiled.jit import compiled
-from simulator.machine.compiled.layout_memory import bank_at, channel, dram_request, pseudo
+from simulator.machine.compiled.layout_memory import bank_at, channel, pseudo, transfer_at
 from simulator.machine.state_dram import FAR, READ, WRITE
 
 
@@ -27,29 +27,30 @@ def advance(m: Any, ch: int, ck: int) -> None:
 
 
 @compiled
-def push_read(m: Any, ch: int, lane: int, sector: int, token: int, ck: int) -> None:
+def push_read(m: Any, ch: int, lane: int, entry: int, ck: int) -> None:
     """Queue a read at clock `ck`, unless its sector still waits to be written: that answers it."""
     advance(m, ch, ck)
     where = ch * m.lanes + lane
     pc = pseudo(m.pseudos, where)
+    sector = transfer_at(m.transfers, entry).sector
     found = decoded(m, sector)
     if pc.waiting[WRITE]:
         index = bank_at(m.banks, where * m.bank_count + (found & KEY_MASK)).head[WRITE]
         while index >= 0:
-            one = dram_request(m.dram_requests, index)
+            one = transfer_at(m.transfers, index)
             if one.sector == sector:
                 pc.counters[D_FORWARDED] += 1
-                complete(m, ch, token, ck + m.burst_clocks, ck, ck)
+                complete(m, ch, entry, ck + m.burst_clocks, ck, ck)
                 return
             index = one.next
-    push(m, ch, lane, READ, sector, found, token, ck)
+    push(m, ch, lane, READ, entry, found, ck)
 
 
 @compiled
-def push_write(m: Any, ch: int, lane: int, sector: int, ck: int) -> None:
+def push_write(m: Any, ch: int, lane: int, entry: int, ck: int) -> None:
     """Queue a write at clock `ck`."""
     advance(m, ch, ck)
-    push(m, ch, lane, WRITE, sector, decoded(m, sector), -1, ck)
+    push(m, ch, lane, WRITE, entry, decoded(m, transfer_at(m.transfers, entry).sector), ck)
 
 
 @compiled

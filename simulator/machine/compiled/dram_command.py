@@ -10,16 +10,16 @@ from typing import Any
 
 from simulator.machine.compiled.dram_queue import choose_mode, first_of_row, look_again, place, remove
 from simulator.machine.compiled.jit import compiled, inlined
-from simulator.machine.compiled.layout import P_NODES, node
+from simulator.machine.compiled.layout import P_TRANSFERS
 from simulator.machine.compiled.layout_memory import (
     MOST_GROUPS,
     bank_at,
     channel,
-    dram_request,
-    fetch_at,
     pseudo,
+    transfer_at,
 )
-from simulator.machine.compiled.order import insert, take
+from simulator.machine.compiled.order import give
+from simulator.machine.compiled.transfers import insert_transfer
 from simulator.machine.state_dram import READ, WRITE
 from simulator.statistics.schema import DRAM_COUNTERS
 
@@ -32,21 +32,20 @@ D_TURNAROUNDS, D_BUSY = _PLACE["turnarounds"], _PLACE["busy_clocks"]
 
 
 @compiled
-def complete(m: Any, ch: int, token: int, done: int, first: int, column: int) -> None:
+def complete(m: Any, ch: int, index: int, done: int, first: int, column: int) -> None:
     """A burst is known: send what has been read on its way back, or note that a write has left its queue."""
     state = channel(m.channels, ch)
-    if token < 0:
+    one = transfer_at(m.transfers, index)
+    if one.writes:
         state.wrote = 1
+        give(m, P_TRANSFERS, index)
         return
     state.read = 1
-    one = fetch_at(m.fetches, token)
-    one.first_fs = first * m.clock_fs
-    one.column_fs = column * m.clock_fs
-    one.done_fs = done * m.clock_fs
-    cycle = -(-(one.done_fs + m.controller_fs) // m.l2_period_fs) + m.back_cycles
-    entry = take(m, P_NODES)
-    insert(m, m.q_returned + ch // m.part_channels, entry, cycle, 4 * one.line + 3 - one.sector)
-    node(m.nodes, entry).what = token
+    one.first_ck = first
+    one.column_ck = column
+    one.done_ck = done
+    cycle = -(-(done * m.clock_fs + m.controller_fs) // m.l2_period_fs) + m.back_cycles
+    insert_transfer(m, m.q_returned + ch // m.part_channels, index, cycle, 4 * one.line + 3 - one.bit)
 
 
 @inlined
@@ -104,7 +103,7 @@ def issue_row(m: Any, ch: int, where: int, number: int, ck: int) -> None:
     pc = pseudo(m.pseudos, where)
     bank = bank_at(m.banks, where * m.bank_count + number)
     own = pc.mode if bank.row_key[pc.mode] >= 0 else READ
-    request = dram_request(m.dram_requests, bank.head[own])
+    request = transfer_at(m.transfers, bank.head[own])
     if request.first_ck < 0:
         request.first_ck = ck
     if bank.open_row >= 0:
@@ -143,7 +142,7 @@ def issue_column(m: Any, ch: int, where: int, number: int, ck: int) -> None:
     bank = bank_at(m.banks, where * m.bank_count + number)
     mode = pc.mode
     index = first_of_row(m, bank, mode, bank.open_row)
-    request = dram_request(m.dram_requests, index)
+    request = transfer_at(m.transfers, index)
     bank.waiting[mode] -= 1
     state.requests -= 1
     state.last_column_ck = ck
@@ -157,8 +156,8 @@ def issue_column(m: Any, ch: int, where: int, number: int, ck: int) -> None:
         pc.bus_mode = mode
     _move_clocks(m, pc, bank, mode, ck)
     first = ck if request.first_ck < 0 else request.first_ck
-    complete(m, ch, request.token, ck + m.data_clocks[mode], first, ck)
     remove(m, bank, mode, index)
+    complete(m, ch, index, ck + m.data_clocks[mode], first, ck)
     if (
         m.closed_page
         and first_of_row(m, bank, READ, bank.open_row) < 0

@@ -12,9 +12,7 @@ from typing import Any
 from hwmodels.dram.address_map import fold, hashed_bank
 from hwmodels.dram.direction import batch_due, direction
 from simulator.machine.compiled.jit import compiled, inlined, load, store
-from simulator.machine.compiled.layout import P_DRAM
-from simulator.machine.compiled.layout_memory import bank_at, channel, dram_request, pseudo
-from simulator.machine.compiled.order import give, take
+from simulator.machine.compiled.layout_memory import bank_at, channel, pseudo, transfer_at
 from simulator.machine.state_dram import WRITE
 
 KEY_BITS = 8
@@ -52,7 +50,7 @@ def first_of_row(m: Any, bank: Any, mode: int, row: int) -> int:
     """The oldest request of a bank for a row, −1 for none."""
     index = bank.head[mode]
     while index >= 0:
-        one = dram_request(m.dram_requests, index)
+        one = transfer_at(m.transfers, index)
         if one.row == row:
             break
         index = one.next
@@ -60,7 +58,7 @@ def first_of_row(m: Any, bank: Any, mode: int, row: int) -> int:
 
 
 @compiled
-def push(m: Any, ch: int, lane: int, mode: int, sector: int, found: int, token: int, ck: int) -> None:
+def push(m: Any, ch: int, lane: int, mode: int, index: int, found: int, ck: int) -> None:
     """Put a request at the end of the queue of its bank; `found` is its row and bank."""
     where = ch * m.lanes + lane
     pc = pseudo(m.pseudos, where)
@@ -68,15 +66,12 @@ def push(m: Any, ch: int, lane: int, mode: int, sector: int, found: int, token: 
     row = found >> KEY_BITS
     number = found & KEY_MASK
     bank = bank_at(m.banks, where * m.bank_count + number)
-    index = take(m, P_DRAM)
-    one = dram_request(m.dram_requests, index)
+    one = transfer_at(m.transfers, index)
     one.number = state.arrivals
-    one.token = token
     one.row = row
     one.queued_ck = ck
     one.first_ck = -1
     one.opened = 0
-    one.sector = sector
     one.next = -1
     state.arrivals += 1
     state.requests += 1
@@ -87,7 +82,7 @@ def push(m: Any, ch: int, lane: int, mode: int, sector: int, found: int, token: 
     if bank.tail[mode] < 0:
         bank.head[mode] = index
     else:
-        dram_request(m.dram_requests, bank.tail[mode]).next = index
+        transfer_at(m.transfers, bank.tail[mode]).next = index
     bank.tail[mode] = index
     if same < 0 and (bank.waiting[mode] == 1 or row == bank.open_row):
         place(m, where, number, mode, ck)
@@ -97,17 +92,16 @@ def push(m: Any, ch: int, lane: int, mode: int, sector: int, found: int, token: 
 
 @compiled
 def remove(m: Any, bank: Any, mode: int, index: int) -> None:
-    """Take a served request out of its bank's queue."""
-    one = dram_request(m.dram_requests, index)
+    """Take a served request out of its bank's queue; it still belongs to the caller."""
+    one = transfer_at(m.transfers, index)
     if one.before < 0:
         bank.head[mode] = one.next
     else:
-        dram_request(m.dram_requests, one.before).next = one.next
+        transfer_at(m.transfers, one.before).next = one.next
     if one.next < 0:
         bank.tail[mode] = one.before
     else:
-        dram_request(m.dram_requests, one.next).before = one.before
-    give(m, P_DRAM, index)
+        transfer_at(m.transfers, one.next).before = one.before
 
 
 @compiled
@@ -142,12 +136,12 @@ def place(m: Any, where: int, number: int, mode: int, ck: int) -> None:
     column = -1
     row = -1
     if bank.waiting[mode] and not bank.reserved:
-        oldest = dram_request(m.dram_requests, bank.head[mode])
+        oldest = transfer_at(m.transfers, bank.head[mode])
         hit = -1
         if bank.open_row >= 0:
             hit = first_of_row(m, bank, mode, bank.open_row)
         if hit >= 0 and (oldest.row == bank.open_row or ck - oldest.queued_ck <= m.age_limit):
-            column = dram_request(m.dram_requests, hit).number << KEY_BITS | number
+            column = transfer_at(m.transfers, hit).number << KEY_BITS | number
         else:
             row = oldest.number << KEY_BITS | number
     old = bank.column_key[mode]

@@ -21,7 +21,7 @@ from simulator.machine.compiled.layout import (
     packet,
     queue,
 )
-from simulator.machine.compiled.layout_memory import fetch_at, l2_line, l2_waiter, miss, slice_at
+from simulator.machine.compiled.layout_memory import l2_line, l2_waiter, miss, slice_at, transfer_at
 from simulator.machine.compiled.memory_front import fetch
 from simulator.machine.compiled.meter import enter
 from simulator.machine.compiled.meter import leave as leave_meter
@@ -152,12 +152,13 @@ def wake(m: Any, slice_id: int, cycle: int) -> None:
 @compiled
 def _charge_dram(m: Any, reply: Any, one: Any) -> None:
     """Cut the time since the look-up where the sector's way through DRAM is cut."""
+    done_fs = one.done_ck * m.clock_fs
     mark(reply, L2, one.arrive_fs)
-    mark(reply, DRAM_QUEUE, one.first_fs)
-    mark(reply, DRAM_ACTIVATE, one.column_fs)
-    mark(reply, DRAM_COLUMN, one.done_fs - m.burst_fs)
-    mark(reply, DRAM_BURST, one.done_fs)
-    mark(reply, DRAM_CONTROLLER, one.done_fs + m.controller_fs)
+    mark(reply, DRAM_QUEUE, one.first_ck * m.clock_fs)
+    mark(reply, DRAM_ACTIVATE, one.column_ck * m.clock_fs)
+    mark(reply, DRAM_COLUMN, done_fs - m.burst_fs)
+    mark(reply, DRAM_BURST, done_fs)
+    mark(reply, DRAM_CONTROLLER, done_fs + m.controller_fs)
 
 
 @compiled
@@ -212,7 +213,7 @@ def _serve_waiters(
             if not waiter.own & bit:
                 mark(reply, MSHR, now_fs)
             elif answer < 0:
-                _charge_dram(m, reply, fetch_at(m.fetches, one))
+                _charge_dram(m, reply, transfer_at(m.transfers, one))
             else:
                 _charge_link(reply, packet(m.packets, answer), now_fs)
             _finish(m, slice_id, index, slot, cycle, now_fs)
@@ -250,7 +251,7 @@ def _close(m: Any, slice_id: int, entry: int, cycle: int, now_fs: int) -> None:
 def arrive(
     m: Any, slice_id: int, line: int, bit: int, kernel: int, one: int, answer: int, cycle: int, now_fs: int
 ) -> None:
-    """A sector has come: by the fetch `one` from DRAM, or with the packet `answer` of the home slice."""
+    """A sector has come: by the transfer `one` from DRAM, or with the packet `answer` of the home slice."""
     entry = find(m, slice_id, line)
     holder = miss(m.misses, entry)
     holder.pending &= ~bit

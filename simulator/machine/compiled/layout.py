@@ -128,7 +128,6 @@ meter = accessor(METER)
 component = accessor(COMPONENT)
 packet = accessor(PACKET)
 
-POOLS = ("nodes", "packets", "requests", "waiters", "l2_waiters", "misses", "fetches")
+POOLS = ("nodes", "packets", "requests", "waiters", "l2_waiters", "misses", "transfers")
 """Tables that grow between windows, in the order of their pool records."""
-P_NODES, P_PACKETS, P_REQUESTS, P_WAITERS, P_L2_WAITERS, P_MISSES, P_FETCHES, P_DRAM = range(8)
-"""The last one holds what the queues of DRAM can hold, and never grows."""
+P_NODES, P_PACKETS, P_REQUESTS, P_WAITERS, P_L2_WAITERS, P_MISSES, P_TRANSFERS = range(7)

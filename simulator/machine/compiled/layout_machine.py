@@ -22,8 +22,7 @@ TABLES = """
     waiters          WAITER: pool
     l2_waiters       L2_WAITER: pool
     misses           MISS: pool
-    fetches          FETCH: pool
-    dram_requests    DRAM_REQUEST: pool
+    transfers        TRANSFER: pool
     rounds           by worker a cache line: round that it has done; the main one's is the round that is due
     queues           QUEUE: four a sub-core, four a slice, one reply FIFO a slice, two a pseudo-channel
     meters           METER: two an SM, two of the crossbar, three a slice
@@ -108,7 +107,8 @@ NUMBERS = """
     unit_crossbar unit_partition kernels sms
     slices sub_cores sub_slots warp_slots streams registers operator_words crossbar first_partition
     q_inbox q_request q_leaving q_on_way q_returned q_wheel q_launcher q_events wheel_size wheel_fs
-    q_slice q_reply q_front meter_crossbar meter_slice component_count channel_count pool_count sm_period_fs l2_period_fs
+    q_slice q_reply q_front meter_crossbar meter_slice component_count channel_count pool_count
+    sm_period_fs l2_period_fs
     clock_fs window_fs interval_fs keep_requests keep_blocks finished_room finished_low edge_room
     sm_to_crossbar_fs crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs crossing_in_fs
     crossing_out_fs crossing_cycles block_launch_fs block_done_fs launch_gap_fs host_fs largest_carveout

@@ -56,20 +56,32 @@ L2_WAITER = plain("""
     own@1     those which it fetches itself
     crosses@1 whether it goes to the slice in the other partition
 """)
-FETCH = plain(
+TRANSFER = plain(
     """
-    next      free list
-    line      line of memory
-    arrive_fs at the controller
-    first_fs  first DRAM command issued for it
-    column_fs its column command
-    done_fs   end of its data burst
-    kernel@4  kernel that it is charged to
-    slice@2   slice inside its memory partition
-    sector@1  0–3
+    next        following one of a queue or of its bank, free list
+    number      age in its channel
+    row         its row
+    queued_ck   when it came to its channel
+    sector      sector in the pseudo-channel
+    key         what it waits for: a time
+    order       place among equal times
+    before@4    the one before in a sorted queue or of its bank
+    chain@4     next write-back of a chain of unwritten sectors
+    arrive_fs   at the controller
+    first_ck    first DRAM command issued for it, −1 before
+    column_ck   its column command
+    done_ck     end of its data burst
+    line        read: line of memory
+    kernel@4    kernel that it is charged to
+    where@4     its pseudo-channel
+    slice@2     read: slice that asked
+    bit@1       read: sector of the line, 0–3
+    writes@1    whether it writes
+    opened@1    what it found: its row open, the bank closed, another row open
 """,
     whole_lines=True,
 )
+"""A sector on its way to DRAM and back; it stands in one list at a time."""
 CHANNEL = plain("""
     row_slot        first free slot of the row-command bus
     requests        requests queued
@@ -126,28 +138,12 @@ BANK = plain(
 """,
     whole_lines=True,
 )
-DRAM_REQUEST = plain(
-    """
-    next      following request of the bank and mode, free list
-    number    age
-    queued_ck when it came
-    first_ck  first command issued for it, −1 before
-    sector    sector in the pseudo-channel
-    row       its row
-    before@4  the one before
-    token@4   fetch, −1 for a write
-    opened@1  what it found: its row open, the bank closed, another row open
-""",
-    whole_lines=True,
-)
-
 partition = accessor(PARTITION)
 slice_at = accessor(SLICE)
 l2_line = accessor(L2_LINE)
 miss = accessor(MISS)
 l2_waiter = accessor(L2_WAITER)
-fetch_at = accessor(FETCH)
 channel = accessor(CHANNEL)
 pseudo = accessor(PSEUDO)
 bank_at = accessor(BANK)
-dram_request = accessor(DRAM_REQUEST)
+transfer_at = accessor(TRANSFER)

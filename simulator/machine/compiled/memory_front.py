@@ -16,9 +16,15 @@ from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.dram import next_ck, push_read, push_write
 from simulator.machine.compiled.dram import tick as tick_channel
 from simulator.machine.compiled.jit import compiled, inlined, load, store
-from simulator.machine.compiled.layout import P_FETCHES, P_NODES, node, queue
-from simulator.machine.compiled.layout_memory import channel, fetch_at, partition, pseudo
-from simulator.machine.compiled.order import append, dequeue, first_key, give, insert, pull, take
+from simulator.machine.compiled.layout import P_TRANSFERS, queue
+from simulator.machine.compiled.layout_memory import channel, partition, pseudo, transfer_at
+from simulator.machine.compiled.order import take
+from simulator.machine.compiled.transfers import (
+    append_transfer,
+    first_transfer_key,
+    insert_transfer,
+    pull_transfer,
+)
 from simulator.machine.order import NEVER
 from simulator.machine.state_dram import FAR, READ, WRITE
 from simulator.statistics.schema import INDEX
@@ -38,16 +44,16 @@ def first_sector(m: Any, slice_id: int, line: int) -> int:
 
 
 @inlined
-def _put_on_way(m: Any, part: int, arrive_fs: int, where: int, sector: int, fetch: int, kernel: int) -> None:
+def _put_on_way(m: Any, part: int, entry: int, arrive_fs: int, place: int, kernel: int) -> None:
+    """Send a transfer to the controller of its sector, which has number `place` in the partition."""
     state = partition(m.partitions, part)
     state.number += 1
-    entry = take(m, P_NODES)
-    one = node(m.nodes, entry)
-    one.what = fetch
-    one.kind = where
-    one.extra = sector
+    one = transfer_at(m.transfers, entry)
+    one.where = part * m.part_pseudos + split_pseudo_channel(place, m.part_pseudos)
+    one.sector = split_sector(place, m.part_pseudos)
     one.kernel = kernel
-    insert(m, m.q_on_way + part, entry, arrive_fs, state.number)
+    one.arrive_fs = arrive_fs
+    insert_transfer(m, m.q_on_way + part, entry, arrive_fs, state.number)
     state.due_fs = min(state.due_fs, (arrive_fs + m.clock_fs - 1) // m.clock_fs * m.clock_fs)
 
 
@@ -59,16 +65,13 @@ def fetch(m: Any, slice_id: int, line: int, sectors: int, kernel: int, leaves_fs
     arrive_fs = leaves_fs + m.there_fs
     for bit in range(4):
         if sectors >> bit & 1:
-            index = take(m, P_FETCHES)
-            one = fetch_at(m.fetches, index)
+            entry = take(m, P_TRANSFERS)
+            one = transfer_at(m.transfers, entry)
+            one.writes = 0
             one.slice = slice_id
             one.line = line
-            one.sector = bit
-            one.kernel = kernel
-            one.arrive_fs = arrive_fs
-            where = split_pseudo_channel(first ^ bit, m.part_pseudos)
-            sector = split_sector(first ^ bit, m.part_pseudos)
-            _put_on_way(m, part, arrive_fs, part * m.part_pseudos + where, sector, index, kernel)
+            one.bit = bit
+            _put_on_way(m, part, entry, arrive_fs, first ^ bit, kernel)
 
 
 @compiled
@@ -92,44 +95,39 @@ def write_back(m: Any, slice_id: int, line: int, sectors: int, kernel: int, leav
     first = first_sector(m, slice_id, line)
     for bit in range(4):
         if sectors >> bit & 1:
-            where = part * m.part_pseudos + split_pseudo_channel(first ^ bit, m.part_pseudos)
-            sector = split_sector(first ^ bit, m.part_pseudos)
-            pseudo(m.pseudos, where).outside += 1
-            entry = take(m, P_NODES)
-            one = node(m.nodes, entry)
-            one.extra = sector
-            chain = where * CHAINS + sector % CHAINS
-            one.next = load(m.unwritten, chain)
+            entry = take(m, P_TRANSFERS)
+            one = transfer_at(m.transfers, entry)
+            one.writes = 1
+            _put_on_way(m, part, entry, leaves_fs + m.there_fs, first ^ bit, kernel)
+            pseudo(m.pseudos, one.where).outside += 1
+            chain = one.where * CHAINS + one.sector % CHAINS
+            one.chain = load(m.unwritten, chain)
             store(m.unwritten, chain, entry)
-            _put_on_way(m, part, leaves_fs + m.there_fs, where, sector, -1, kernel)
 
 
 @inlined
 def _is_unwritten(m: Any, where: int, sector: int) -> int:
     entry = load(m.unwritten, where * CHAINS + sector % CHAINS)
     while entry >= 0:
-        one = node(m.nodes, entry)
-        if one.extra == sector:
+        one = transfer_at(m.transfers, entry)
+        if one.sector == sector:
             return 1
-        entry = one.next
+        entry = one.chain
     return 0
 
 
 @compiled
-def _note_written(m: Any, where: int, sector: int) -> None:
-    """One write-back of a sector has got its place in the channel's queue."""
-    chain = where * CHAINS + sector % CHAINS
-    before = -1
-    entry = load(m.unwritten, chain)
-    while node(m.nodes, entry).extra != sector:
-        before = entry
-        entry = node(m.nodes, entry).next
-    following = node(m.nodes, entry).next
-    if before < 0:
-        store(m.unwritten, chain, following)
-    else:
-        node(m.nodes, before).next = following
-    give(m, P_NODES, entry)
+def _note_written(m: Any, entry: int) -> None:
+    """A write-back has got its place in the channel's queue."""
+    one = transfer_at(m.transfers, entry)
+    chain = one.where * CHAINS + one.sector % CHAINS
+    other = load(m.unwritten, chain)
+    if other == entry:
+        store(m.unwritten, chain, one.chain)
+        return
+    while transfer_at(m.transfers, other).chain != entry:
+        other = transfer_at(m.transfers, other).chain
+    transfer_at(m.transfers, other).chain = one.chain
 
 
 @inlined
@@ -138,7 +136,7 @@ def _read_may_go(m: Any, where: int) -> int:
     head = queue(m.queues, m.q_front + 2 * where + READ).head
     if head < 0 or pseudo(m.pseudos, where).waiting[READ] >= m.read_depth:
         return 0
-    return 0 if _is_unwritten(m, where, node(m.nodes, head).extra) else 1
+    return 0 if _is_unwritten(m, where, transfer_at(m.transfers, head).sector) else 1
 
 
 @inlined
@@ -154,22 +152,17 @@ def _push(m: Any, ch: int, ck: int) -> None:
     for lane in range(m.lanes):
         where = ch * m.lanes + lane
         while _write_may_go(m, where):
-            entry = dequeue(m, m.q_front + 2 * where + WRITE)
-            one = node(m.nodes, entry)
-            sector = one.extra
-            push_write(m, ch, lane, sector, ck)
+            entry = pull_transfer(m, m.q_front + 2 * where + WRITE)
+            _note_written(m, entry)
+            push_write(m, ch, lane, entry, ck)
             state.waiting -= 1
             pseudo(m.pseudos, where).outside -= 1
-            _note_written(m, where, sector)
-            count(m, one.kernel, C_DRAM_WRITES, 1)
-            give(m, P_NODES, entry)
+            count(m, transfer_at(m.transfers, entry).kernel, C_DRAM_WRITES, 1)
         while _read_may_go(m, where):
-            entry = dequeue(m, m.q_front + 2 * where + READ)
-            one = node(m.nodes, entry)
-            push_read(m, ch, lane, one.extra, one.what, ck)
+            entry = pull_transfer(m, m.q_front + 2 * where + READ)
+            push_read(m, ch, lane, entry, ck)
             state.waiting -= 1
-            count(m, one.kernel, C_DRAM_READS, 1)
-            give(m, P_NODES, entry)
+            count(m, transfer_at(m.transfers, entry).kernel, C_DRAM_READS, 1)
 
 
 @compiled
@@ -177,11 +170,11 @@ def tick(m: Any, part: int, ck: int) -> int:
     """One memory clock; whether a write has got a place, so that evictions may go on."""
     own = partition(m.partitions, part)
     now_fs = ck * m.clock_fs
-    while first_key(m, m.q_on_way + part) <= now_fs:
-        entry = pull(m, m.q_on_way + part)
-        one = node(m.nodes, entry)
-        where = one.kind
-        append(m, m.q_front + 2 * where + (WRITE if one.what < 0 else READ), entry)
+    while first_transfer_key(m, m.q_on_way + part) <= now_fs:
+        entry = pull_transfer(m, m.q_on_way + part)
+        one = transfer_at(m.transfers, entry)
+        where = one.where
+        append_transfer(m, m.q_front + 2 * where + (WRITE if one.writes else READ), entry)
         state = channel(m.channels, where // m.lanes)
         state.waiting += 1
         state.retry = 1
@@ -204,7 +197,7 @@ def tick(m: Any, part: int, ck: int) -> int:
             state.read = 0
             state.wrote = 0
         following = min(following, state.due)
-    arrival = first_key(m, m.q_on_way + part)
+    arrival = first_transfer_key(m, m.q_on_way + part)
     if arrival < NEVER:
         following = min(following, (arrival + m.clock_fs - 1) // m.clock_fs)
     own.due_fs = following * m.clock_fs if following < FAR else NEVER

@@ -15,11 +15,12 @@ from simulator.machine.compiled.jit import bit_count, compiled
 from simulator.machine.compiled.l2 import arrive, arrive_crossing, credit, invalidate, step
 from simulator.machine.compiled.l2_misses import NO_ANSWER, answered, wake
 from simulator.machine.compiled.l2_misses import arrive as arrive_sector
-from simulator.machine.compiled.layout import P_FETCHES, P_NODES, component, node
+from simulator.machine.compiled.layout import P_NODES, P_TRANSFERS, component, node
 from simulator.machine.compiled.layout_machine import machine_at
-from simulator.machine.compiled.layout_memory import fetch_at, l2_line, partition, slice_at
+from simulator.machine.compiled.layout_memory import l2_line, partition, slice_at, transfer_at
 from simulator.machine.compiled.memory_front import tick as memory_tick
-from simulator.machine.compiled.order import arrived, first_key, give, pull, settle_next
+from simulator.machine.compiled.order import arrived, give, settle_next
+from simulator.machine.compiled.transfers import first_transfer_key, pull_transfer
 from simulator.machine.messages import LINK_INVALIDATE, LINK_REPLY, LINK_REQUEST, REPLY_CREDIT, REQUEST
 from simulator.machine.order import NEVER
 from simulator.statistics.schema import INDEX
@@ -55,13 +56,11 @@ def _consume(m: Any, ident: int, cycle: int, now_fs: int) -> None:
 @compiled
 def _tick_l2(m: Any, part: int, cycle: int, now_fs: int) -> None:
     _consume(m, m.first_partition + part, cycle, now_fs)
-    while first_key(m, m.q_returned + part) <= cycle:
-        entry = pull(m, m.q_returned + part)
-        index = node(m.nodes, entry).what
-        give(m, P_NODES, entry)
-        one = fetch_at(m.fetches, index)
-        arrive_sector(m, one.slice, one.line, 1 << one.sector, one.kernel, index, NO_ANSWER, cycle, now_fs)
-        give(m, P_FETCHES, index)
+    while first_transfer_key(m, m.q_returned + part) <= cycle:
+        index = pull_transfer(m, m.q_returned + part)
+        one = transfer_at(m.transfers, index)
+        arrive_sector(m, one.slice, one.line, 1 << one.bit, one.kernel, index, NO_ANSWER, cycle, now_fs)
+        give(m, P_TRANSFERS, index)
     for slice_id in range(part * m.part_slices, (part + 1) * m.part_slices):
         if slice_at(m.slice_states, slice_id).due <= cycle:
             step(m, slice_id, cycle, now_fs)
@@ -79,7 +78,7 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     if own.due_fs <= now_fs and memory_tick(m, part, now_fs // m.clock_fs):
         for slice_id in range(first, first + m.part_slices):
             wake(m, slice_id, now_fs // period + 1)
-    cycle = first_key(m, m.q_returned + part)
+    cycle = first_transfer_key(m, m.q_returned + part)
     for slice_id in range(first, first + m.part_slices):
         cycle = min(cycle, slice_at(m.slice_states, slice_id).due)
     following = own.due_fs

@@ -23,8 +23,7 @@ POOL_TABLES = (
     ("waiters", layout_sm.WAITER),
     ("l2_waiters", layout_memory.L2_WAITER),
     ("misses", layout_memory.MISS),
-    ("fetches", layout_memory.FETCH),
-    ("dram_requests", layout_memory.DRAM_REQUEST),
+    ("transfers", layout_memory.TRANSFER),
 )
 """In the order of the pools' numbers."""
 

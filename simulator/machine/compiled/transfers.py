@@ -1,0 +1,73 @@
+"""Queues of transfers between L2 and DRAM: the same as in `order.py`, of records that are their own entries.
+
+A sorted queue is entered from its end. Nothing of the hardware is modelled here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.machine.compiled.jit import compiled, inlined
+from simulator.machine.compiled.layout import queue
+from simulator.machine.compiled.layout_memory import transfer_at
+from simulator.machine.order import NEVER
+
+
+@inlined
+def append_transfer(m: Any, which: int, entry: int) -> None:
+    """Put a transfer at the end of a queue."""
+    transfer_at(m.transfers, entry).next = -1
+    line = queue(m.queues, which)
+    if line.head < 0:
+        line.head = entry
+    else:
+        transfer_at(m.transfers, line.tail).next = entry
+    line.tail = entry
+    line.count += 1
+
+
+@compiled
+def insert_transfer(m: Any, which: int, entry: int, key: int, order: int) -> None:
+    """Put a transfer into a sorted queue."""
+    line = queue(m.queues, which)
+    one = transfer_at(m.transfers, entry)
+    one.key = key
+    one.order = order
+    before = line.tail if line.head >= 0 else -1
+    after = -1
+    while before >= 0:
+        other = transfer_at(m.transfers, before)
+        if other.key < key or (other.key == key and other.order < order):
+            break
+        after = before
+        before = other.before
+    one.next = after
+    one.before = before
+    if before < 0:
+        line.head = entry
+    else:
+        transfer_at(m.transfers, before).next = entry
+    if after < 0:
+        line.tail = entry
+    else:
+        transfer_at(m.transfers, after).before = entry
+    line.count += 1
+
+
+@inlined
+def pull_transfer(m: Any, which: int) -> int:
+    """Take the first transfer off a queue, which has one."""
+    line = queue(m.queues, which)
+    entry = line.head
+    line.head = transfer_at(m.transfers, entry).next
+    if line.head >= 0:
+        transfer_at(m.transfers, line.head).before = -1
+    line.count -= 1
+    return entry
+
+
+@inlined
+def first_transfer_key(m: Any, which: int) -> int:
+    """The key of the first transfer of a sorted queue; NEVER where there is none."""
+    head = queue(m.queues, which).head
+    return transfer_at(m.transfers, head).key if head >= 0 else NEVER
