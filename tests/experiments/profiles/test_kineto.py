@@ -142,8 +142,10 @@ def test_a_wrong_time_is_named(document: dict[str, Any], write: Write, time: Any
         ('{"a" 1}', "':'"),
         ('{"deviceProperties": 3}', "no list"),
         (
-            '{"deviceProperties": [{"id": 0, "name": "x", "computeMajor": "8", '
-            '"computeMinor": 0, "numSms": 1}]}',
+            (
+                '{"deviceProperties": [{"id": 0, "name": "x", "computeMajor": "8", '
+                '"computeMinor": 0, "numSms": 1}]}'
+            ),
             "computeMajor",
         ),
     ],
