@@ -128,6 +128,7 @@ def search(planner: Planner, parts: list[Part], taken: int = 0, launches: list[G
         lower if planner.simulates else None,
         [part for part in fixed if part.operators],
         launches=launches or [],
+        prepare=planner.prepare if planner.simulates else None,
     )
     planner.found = found
     return found
