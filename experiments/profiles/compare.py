@@ -15,6 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from experiments.profiles.names import short_name
+from experiments.profiles.nsight_names import row_of
 from experiments.profiles.profile import Profile, ProfiledKernel
 from experiments.profiles.programs import operands_of, trace_of, writing
 from experiments.profiles.tables import occupancy_figures
@@ -134,7 +135,7 @@ def replayed_row(
     before = [writing(one) for one in places.inputs[:1]] if l2_state == "written" else []
     state = "warm" if l2_state == "warm" else "cold"
     result = replay([*before, trace_of(kernel, work, places)], gpu, engine, l2_state=state)
-    return {str(key): value for key, value in result.kernels.iloc[-1].to_dict().items()}
+    return row_of(result, -1)
 
 
 def totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

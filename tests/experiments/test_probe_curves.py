@@ -135,3 +135,14 @@ def test_command_draws_the_file(tmp_path, capsys):
     assert main(["probe", "--what", "barrier", "--workers", "1", "--out", str(path)]) == 0
     assert path.read_bytes()[1:4] == b"PNG"
     assert "barrier, 8 warps" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("blocks", [5, 7, 27, 77, 84])
+def test_no_sm_reads_what_another_has_just_read(blocks):
+    """Far beyond L2 every tile is read once a pass, whatever the number of SMs."""
+    from experiments.probes.bandwidth import L2_STAGGERS
+
+    stagger = next(one for one in L2_STAGGERS if blocks % one)
+    turns = 5
+    read = [turn * blocks + block * stagger for turn in range(turns) for block in range(blocks)]
+    assert len(set(read)) == len(read)

@@ -118,7 +118,9 @@ def test_parts_add_up_to_the_measured_latencies(name: str, measured: tuple[int, 
         + gpu.shared_memory.access_latency_cycles
         + sm.writeback_latency_cycles
     )
-    l1 = shared + gpu.l1.tag_latency_cycles
+    # A path for sixteen lanes passes twice, two cycles apart.
+    passes = gpu.shared_memory.banks * gpu.shared_memory.bank_bytes // gpu.l1.bytes_per_cycle
+    l1 = shared + gpu.l1.tag_latency_cycles + gpu.shared_memory.pass_interval_cycles * (passes - 1)
     l2_clocks = xbar.request_latency_cycles + gpu.l2.access_latency_cycles + xbar.reply_latency_cycles
     to_sm = gpu.l2_period_fs / gpu.sm_period_fs
     near = l1 + gpu.l1.miss_latency_cycles + l2_clocks * to_sm + gpu.l1.fill_latency_cycles

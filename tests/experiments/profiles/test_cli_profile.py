@@ -84,6 +84,10 @@ def test_export_and_compare_with_a_result_folder(tmp_path: Path, capsys: Output)
         assert cycles == float(row["cycles"])
         read = kernel.value("DRAM Bytes Read", "dram__bytes_read.sum")
         assert read == float(row["dram_read_bytes"])
+        stalls = [value.value for name, value in kernel.metrics.items() if "tall" in name[0]]
+        warps = sum(one for one in stalls if one is not None)
+        resident = float(row["achieved_occupancy_pct"]) / 100 * 64 * 27 * float(row["cycles"])
+        assert warps * float(row["warp_instructions"]) == pytest.approx(resident)
     assert main(["profile", "export", str(folder)]) == 0
     assert capsys.readouterr().out.startswith('"ID","Process ID"')
     found = run_json(

@@ -14,6 +14,7 @@ from experiments.cli import main
 from experiments.folder import read
 from experiments.report import demonstrations as module
 from experiments.report.graphs import behind, drawing
+from experiments.report.images import renamed
 from experiments.report.motion import LINKS, MOST_STEPS, motion
 from experiments.report.page import embedded, page
 from experiments.report.tables import cell, table_of
@@ -41,6 +42,12 @@ class Addresses(HTMLParser):
 
     def handle_data(self, data):
         self.texts.append(data)
+
+
+@pytest.fixture
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes seconds and other tests look at it."""
+    monkeypatch.setattr("experiments.report.page.images", lambda *_: [])
 
 
 def data_of(text: str) -> dict:
@@ -143,6 +150,7 @@ def test_a_second_report_simulates_nothing(
     assert page(folder, 60) == report.read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_demonstrations_of_something_else_are_not_taken(folder: Path, report: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -160,6 +168,7 @@ def test_demonstrations_of_something_else_are_not_taken(folder: Path, report: Pa
     assert "The folder has no config.yaml" in text
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_names_of_strangers_stay_words(folder: Path, tmp_path: Path) -> None:
     for path in folder.iterdir():
         if path.is_file():
@@ -180,6 +189,11 @@ def test_names_of_strangers_stay_words(folder: Path, tmp_path: Path) -> None:
     assert data_of(text)["motions"][0]["labels"][0].startswith(HOSTILE[:20])
 
 
+def test_parts_of_a_picture_are_numbered() -> None:
+    picture = '<a id="p0123456789"/><b href="#p0123456789"/><c id="mabcdefabcd" x="m0"/>'
+    assert renamed(picture) == '<a id="part0"/><b href="#part0"/><c id="part1" x="m0"/>'
+
+
 def test_embedded_data_hold_no_mark_up() -> None:
     text = embedded({"a": "</script><script>&", "b": float("nan")})
     assert not set("<>&") & set(text)
@@ -196,6 +210,7 @@ def test_cells_read_well_and_sort_by_value() -> None:
     assert [column.numeric for column in made.columns] == [True, False]
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_command_says_what_is_wrong(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,6 +227,7 @@ def test_the_command_says_what_is_wrong(
     assert json.loads(capsys.readouterr().out) == {"file": str(tmp_path / "x.html")}
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_report_of_named_kernels_has_no_graph(tmp_path: Path) -> None:
     words = [
         "replay",
