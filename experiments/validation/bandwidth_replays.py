@@ -31,7 +31,7 @@ FULL_THREADS, FULL_WAVES = 1024, 7
 DRAM_COLUMNS = ("dram_read_bytes", "dram_write_bytes")
 THREADS, UNROLL, STAGGER = 1024, 4, 7
 TURNS = 4
-LONGEST_TILES = 48
+LONGEST_TILES, L1_TILES = 48, 16
 L1_WARPS, L1_UNROLL, L1_BYTES = 32, 8, 16 * KIB
 EMPTY_KERNELS = 16
 
@@ -103,7 +103,7 @@ def shared_buffer_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A002
     size = -(-(bytes if in_l1 else bytes // denominator) // tile) * tile
     tiles = size // tile
     resident = size <= part.l2.size_kib * KIB
-    count = min(2 * tiles if in_l1 else tiles, LONGEST_TILES)
+    count = max(2 * tiles, L1_TILES) if in_l1 else min(tiles, LONGEST_TILES)
     trace_of = BufferReads(part.sm_count, size, resident=resident)
     warm, preload = (tiles, trace_of.preload) if in_l1 else (0, trace_of.preload)
     begin = warm + count // 2
