@@ -117,7 +117,7 @@ def shared_buffer_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A002
 
 
 def repeated_copy_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A002
-    """One kernel copies a buffer several times; bytes in and out of the later turns."""
+    """A kernel copies a buffer several times, past L1 as launches one by one would; bytes of later turns."""
     part, denominator = slice_of(gpu)
     size = max(bytes // denominator, THREADS * 16)
 
@@ -242,7 +242,7 @@ def _copies(part: Gpu, size: int, turns: int) -> KernelTrace:
     with repeat(k, turns * rounds) as turn:
         index = (turn % rounds) * (blocks * THREADS) + block * THREADS + thread
         with k.guard_unless(vectors % (blocks * THREADS) == 0, index, 0, vectors):
-            k.load(DATA, k.at(source, index * 16), 16, 4, tensor=source)
+            k.load(DATA, k.at(source, index * 16), 16, 4, cache="cg", tensor=source)
             k.store(DATA, k.at(target, index * 16), 16, 4, tensor=target)
         k.alu(4, 4)
     return k.build()
