@@ -23,6 +23,8 @@ def compare(args: argparse.Namespace) -> int:
 
     if args.l2_state not in L2_STATES:
         raise unknown("--l2-state", "state", args.l2_state, L2_STATES)
+    if args.most < 1:
+        raise InputError("--most", f"{args.most} launches", "give 1 or more")
     if args.engine not in ENGINES:
         raise unknown("--engine", "engine", args.engine, ENGINES)
     profile = read_profile(Path(args.file), limits_of(args))
@@ -49,6 +51,7 @@ def _trace(args: argparse.Namespace, profile: Profile) -> int:
             args.engine,
             args.l2_state,
             lambda done, of: progress.update(f"launch {done + 1} of {of}", done / of),
+            args.most,
         )
     summary = totals(rows)
     if args.json:

@@ -132,9 +132,9 @@ def test_a_wrong_file_is_refused_before_anything_runs(capsys, out, said):
 
 def test_command_draws_the_file(tmp_path, capsys):
     path = tmp_path / "v100.png"
-    assert main(["probe", "--what", "barrier", "--workers", "1", "--out", str(path)]) == 0
+    assert main(["probe", "--what", "strides", "--workers", "1", "--out", str(path)]) == 0
     assert path.read_bytes()[1:4] == b"PNG"
-    assert "barrier, 8 warps" in capsys.readouterr().out
+    assert "L1 load, stride 8" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("blocks", [5, 7, 27, 77, 84])

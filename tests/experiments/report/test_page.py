@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from experiments.cli import main
+from experiments.config import load_config
 from experiments.folder import read
 from experiments.report import demonstrations as module
 from experiments.report.graphs import behind, drawing
@@ -18,7 +19,9 @@ from experiments.report.images import renamed
 from experiments.report.motion import LINKS, MOST_STEPS, motion
 from experiments.report.page import embedded, page
 from experiments.report.tables import cell, table_of
-from experiments.report.windows import marks_of
+from experiments.report.windows import Chain, chain_of, marks_of
+from experiments.run import cards_of
+from experiments.workload import parts_of
 from simulator.statistics.result import Result
 from tests.experiments.report.conftest import HOSTILE, OPERATORS
 
@@ -241,3 +244,23 @@ def test_a_report_of_named_kernels_has_no_graph(tmp_path: Path) -> None:
     text = page(tmp_path / "out", 60)
     assert "there is no graph of operators to fuse" in text
     assert data_of(text)["graph"] is None
+
+
+def test_the_shipped_windows_spill_from_the_middle_on() -> None:
+    """Registers grow with the window; under the cap of 7/8 short windows fit and long ones spill."""
+    config = load_config("fusion-window")
+    part, operators = chain_of(parts_of(config))
+    chain = Chain(part, operators, cards_of(config)[0])
+    assert len(operators) == 8
+    free, cap, _ = chain.caps(config["registers.cap"])
+    assert free is None
+    kernels = {
+        limit: [chain.traces(limit, operators[:size])[0] for size in range(1, 9)] for limit in (None, cap)
+    }
+    registers = [trace.registers_per_thread for trace in kernels[None]]
+    assert registers[0] < registers[2] < registers[5]
+    assert not any(trace.local_bytes_per_thread for trace in kernels[None])
+    spilled = [trace.local_bytes_per_thread for trace in kernels[cap]]
+    assert spilled[:3] == [0, 0, 0]
+    assert spilled[5] > 0
+    assert all(trace.registers_per_thread <= cap for trace in kernels[cap])
