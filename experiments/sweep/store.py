@@ -149,7 +149,7 @@ class Store:
         if found is None:
             return False
         host, pid, beat = found
-        silent_s = abs(time.time() - beat)
+        silent_s: float = abs(time.time() - beat)
         if host == socket.gethostname() and os.name == "posix":
             return silent_s <= STALE_SECONDS and _process_lives(pid)
         return silent_s <= DEAD_SECONDS

@@ -16,6 +16,7 @@ from typing import Any
 
 from experiments.validation.judge import COVERED, Judged, document, groups
 from experiments.validation.measurements import PUBLISHED, read_measurements
+from experiments.validation.request import NOT_REPLAYED
 from experiments.validation.run import validate
 from experiments.validation.transfer import transfer_section
 from hwmodels import Gpu
@@ -109,7 +110,9 @@ def _coverage(judged: Sequence[Judged]) -> str:
         "without a replay",
         "why",
     )
-    return f"## What was compared\n\n{table(headers, rows)}"
+    waiting = sum(one.why == NOT_REPLAYED for one in judged)
+    note = f"\n{waiting} rows have a replay that was not made for this page: `make accuracy` makes them.\n"
+    return f"## What was compared\n\n{table(headers, rows)}" + (note if waiting else "")
 
 
 def _calibrated(cards: Sequence[str]) -> str:

@@ -144,7 +144,7 @@ def test_v100_clocks_give_the_two_published_cycle_counts() -> None:
 
 def test_memory_timing_keeps_the_device_at_its_latency(gpu: Gpu) -> None:
     """Closed row, activate to the end of the burst, after rounding to the card's own clock."""
-    # HBM2 as the latency chain was derived; others are the sums of tRCD, CL and burst of the preset named in the card.
+    # HBM2 as the latency chain was derived; others are tRCD, CL and burst of the preset that the card names.
     derived_ns = {"HBM2": 30.4, "HBM2E": 29.3, "HBM3": 33.4, "HBM3E": 33.4, "GDDR6": 30.2, "GDDR6X": 30.1}
     timing = gpu.dram.timing
     clocks = sum(cycles_ceil(time, timing.tck_fs) for time in (timing.rcd_rd, timing.cl))
