@@ -9,7 +9,7 @@ IS_NEW := -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p $(IS_NEW) 2>/dev/null && { echo $$p; break; }; done)
 
-.PHONY: demo test test-long check clean
+.PHONY: demo test test-long accuracy check clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -22,6 +22,9 @@ test: check
 test-long: $(VENV)/.installed-test
 	@echo "long tests: a fraction of $(FRACTION) of the cases (FRACTION=1 runs all)"
 	STALLSCOPE_FRACTION=$(FRACTION) $(BIN)/python -m pytest -n 2 -q -m slow
+
+accuracy: $(VENV)/.installed
+	$(BIN)/python -m experiments.validation.page
 
 check: $(VENV)/.installed-test
 	$(BIN)/ruff check .

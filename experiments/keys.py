@@ -24,6 +24,8 @@ STRATEGIES = (
     "tvm-style",
     "xla-style",
     "inductor-style",
+    "block-split",
+    "thread-split",
     "whole",
     "analytic-toy",
 )

@@ -86,12 +86,11 @@ def plan_document(
 
 def _with_prices(document: dict[str, Any], parts: list[PartPlan], rung: str) -> None:
     """Cycles of each group by a rung, each group by itself."""
-    prices = [
-        part.planner.price(group, rung)
-        for part in parts
-        for group in part.partition
-        if part.planner is not None
-    ]
+    prices = []
+    for part in parts:
+        if part.planner is not None:
+            part.planner.prepare(part.partition, rung)
+            prices += [part.planner.price(group, rung) for group in part.partition]
     for group, price in zip(document["groups"], prices, strict=True):
         group["cycles"] = price.cycles if price.kernels else None
 
@@ -125,6 +124,9 @@ def _ladder(parts: list[PartPlan], check: str | None) -> list[dict[str, Any]]:
         return []
     asked = {part.rung for part in planned} | {check}
     names = [name for name in RUNG_NAMES if name in {BYTES, ANALYTIC} | asked]
+    for part in planned:
+        if check and part.planner is not None:
+            part.planner.prepare(part.partition, check)
     prices = {
         name: [
             part.planner.price(group, name)

@@ -17,6 +17,7 @@ from experiments import folder as folders
 from experiments.checkpoints import Session, Signals
 from experiments.config import Config
 from experiments.summary import summary_of
+from experiments.validation.validity import outside
 from experiments.workers import Hearing, Line, default_workers, run_all
 from experiments.workload import description, make_variant, variant_names
 from hwmodels.errors import InputError, unknown
@@ -116,7 +117,7 @@ def run(
     # Every variant's kernels are made first: a bad workload is found before the first long replay.
     notes = [note for gpu in gpus for name in names for note in make_variant(config, name, gpu).notes]
     for gpu in gpus:
-        outcome.replayed += description(config, gpu)
+        outcome.replayed += [*description(config, gpu), *outside(gpu)]
     outcome.replayed += dict.fromkeys(notes)
     if ready is not None:
         ready()

@@ -19,8 +19,9 @@ FORBIDDEN = {
     "hwmodels": ("simulator", "experiments", "numba", "simpy", "onnx", "pandas", "matplotlib"),
     "simulator": ("experiments", "matplotlib"),
     "simulator.trace": tuple(f"simulator.{room}" for room in ("workload", "machine", "statistics", "fusion")),
-    "simulator.workload": ("simulator.machine",),
-    "simulator.machine": ("simulator.workload", "onnx"),
+    "simulator.workload": ("simulator.machine", "simulator.fusion"),
+    "simulator.machine": ("simulator.workload", "simulator.fusion", "onnx"),
+    "simulator.statistics": ("simulator.workload", "simulator.fusion"),
 }
 
 

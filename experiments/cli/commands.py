@@ -7,6 +7,7 @@ the parser, and `run(args)`, which does the work and returns the exit code. A mo
 
 from experiments.cli import (
     bench,
+    calibrate,
     compare,
     diverge,
     gpu,
@@ -37,6 +38,7 @@ COMMANDS = {
     "trace": trace,
     "probe": probe,
     "validate": validate,
+    "calibrate": calibrate,
     "profile": profile,
     "measure": measure,
     "diverge": diverge,

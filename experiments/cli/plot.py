@@ -6,7 +6,17 @@ from typing import Any
 
 from experiments.cli.common import add_common, print_json
 
-KINDS = ("latency", "stalls", "occupancy", "occupancy-limits", "roofline", "bandwidth", "timeline", "sweep")
+KINDS = (
+    "latency",
+    "stalls",
+    "occupancy",
+    "occupancy-limits",
+    "roofline",
+    "bandwidth",
+    "timeline",
+    "windows",
+    "sweep",
+)
 
 EPILOG = """\
 examples:
@@ -21,6 +31,7 @@ occupancy-limits: occupancy against registers, shared memory and block size, one
 roofline:   arithmetic against bytes at DRAM, L2 and L1, with the card's peaks
 bandwidth:  DRAM and L2 over time
 timeline:   kernels on their streams, and what warps did meanwhile
+windows:    registers, spills, occupancy, hits and cycles as a fusion window grows (after `stallscope report`)
 sweep:      curves and heat map of a folder that `stallscope sweep` wrote
 """
 
@@ -50,13 +61,17 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--out", f"{args.out} is no PNG", "name a file that ends in .png")
     folder = Path(args.folder)
     path = Path(args.out) if args.out else folder / PLOTS / f"{args.kind}.png"
-    results = [] if args.kind == "sweep" else read(folder)
+    results = [] if args.kind in {"sweep", "windows"} else read(folder)
     if not args.out and folder.is_dir():
         make_folder(path.parent)
     if args.kind == "sweep":
         from experiments.plots.sweep import draw_sweep
 
         draw_sweep(folder, path)
+    elif args.kind == "windows":
+        from experiments.plots.windows import draw_windows
+
+        draw_windows(folder, path)
     else:
         draw(args.kind, results, path, cards_in(folder))
     if args.json:

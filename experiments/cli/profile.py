@@ -45,6 +45,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "--engine", default="compiled", metavar="NAME", help="compiled (default) or reference"
     )
     compare.add_argument(
+        "--most", type=int, default=40, metavar="N", help="launches of a trace to replay, dearest first (40)"
+    )
+    compare.add_argument(
         "--l2-state",
         default="cold",
         metavar="STATE",

@@ -9,6 +9,7 @@ from typing import Any
 from experiments.cli.common import print_json, print_table
 from experiments.cli.profile_info import limits_of, number
 from experiments.profiles.nsight import NsightKernel
+from experiments.profiles.nsight_names import row_of
 from experiments.profiles.profile import Profile
 from hwmodels import Gpu
 from hwmodels.errors import InputError, unknown
@@ -22,6 +23,8 @@ def compare(args: argparse.Namespace) -> int:
 
     if args.l2_state not in L2_STATES:
         raise unknown("--l2-state", "state", args.l2_state, L2_STATES)
+    if args.most < 1:
+        raise InputError("--most", f"{args.most} launches", "give 1 or more")
     if args.engine not in ENGINES:
         raise unknown("--engine", "engine", args.engine, ENGINES)
     profile = read_profile(Path(args.file), limits_of(args))
@@ -48,6 +51,7 @@ def _trace(args: argparse.Namespace, profile: Profile) -> int:
             args.engine,
             args.l2_state,
             lambda done, of: progress.update(f"launch {done + 1} of {of}", done / of),
+            args.most,
         )
     summary = totals(rows)
     if args.json:
@@ -156,10 +160,7 @@ def _rows_of(folder: Path, card: str | None = None) -> list[tuple[dict[str, Any]
             continue
         own = folder / "cards" / f"{name}.yaml"
         gpu = Gpu.from_card(str(own) if own.exists() else name)
-        found += [
-            ({str(key): value for key, value in row.items()}, gpu)
-            for row in result.kernels.to_dict("records")
-        ]
+        found += [(row_of(result, place), gpu) for place in range(len(result.kernels))]
     if not found:
         raise InputError(
             str(folder), f"no kernel on {card} in it" if card else "no kernel in it", "name another folder"

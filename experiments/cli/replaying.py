@@ -124,9 +124,10 @@ def _replayed(
 
 
 def _write_timeline(args: argparse.Namespace, results: "Sequence[Result]", folder: Path) -> None:
-    """The timeline where one was asked for; one of an earlier run would lie beside these tables."""
+    """The timeline where one was asked for; what was made of an earlier run would lie beside these tables."""
     from experiments.timeline.document import FILE_NAME, timeline
 
+    (folder / "report.html").unlink(missing_ok=True)
     path = folder / FILE_NAME
     if not args.timeline:
         path.unlink(missing_ok=True)

@@ -15,8 +15,8 @@ examples:
   stallscope run mine.yaml --json > summary.json
   stallscope run copy --timeline                                timeline.json for https://ui.perfetto.dev
 
-CONFIG is a YAML file or the name of a shipped one (copy, cap-wins, cap-loses,
-resnet50-conv-bn-relu). The folder gets
+CONFIG is a YAML file or the name of a shipped one (copy, cap-wins, cap-loses, fusion-window,
+fusion-order, hfuse-pair, tvm-20342, tvm-20401, fuser-3095, resnet50-conv-bn-relu). The folder gets
 config.yaml, summary.json, the tables (kernels, stalls, latency, occupancy, traffic, intervals, each .csv),
 the raw record and plots/.
 """

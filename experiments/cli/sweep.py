@@ -140,7 +140,7 @@ def _document(sweep: "Sweep", done: "Tally", rows: list[dict[str, Any]], folder:
         "holes": sum(row["status"] != "ok" for row in rows),
         "versions": versions(),
         "rows": rows,
-        "averages": averages(rows, sweep.keys),
+        "averages": averages(rows, sweep.axes),
     }
 
 
@@ -156,7 +156,7 @@ def _print(sweep: "Sweep", done: "Tally", rows: list[dict[str, Any]], folder: Pa
     print_table(headings(sweep.keys, rows), lines(sweep.keys, rows)[:MOST_LINES])
     if len(rows) > MOST_LINES:
         print(f"… and {len(rows) - MOST_LINES} more rows")
-    means = averages(rows, sweep.keys)
+    means = averages(rows, sweep.axes)
     if means:
         print("\naverages over all other keys; none where a replay is missing")
         print_table(AVERAGE_HEADINGS, average_lines(means))

@@ -130,8 +130,8 @@ def _size_axis(axes: Axes, gpu: Gpu) -> None:
         if low <= edge <= high:
             axes.axvline(edge, color=FAINT, linewidth=1.0, linestyle="--")
             axes.annotate(
-                name, (edge, 1.0), xycoords=("data", "axes fraction"), fontsize=8, color=TEXT, ha="right",
-                va="top", rotation=90,
+                name, (edge, 1.0), xytext=(-3, -2), xycoords=("data", "axes fraction"),
+                textcoords="offset points", fontsize=8, color=TEXT, ha="right", va="top", rotation=90,
             )  # fmt: skip
 
 

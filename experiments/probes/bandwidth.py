@@ -25,7 +25,10 @@ from simulator.trace.schema import LANES, KernelTrace, TensorInfo
 
 KIB, MIB, GIGA = 1 << 10, 1 << 20, 1e9
 INTERVAL_CYCLES = 100
-L2_THREADS, L2_BYTES_PER_LANE, L2_UNROLL, L2_STAGGER = 1024, 8, 4, 7
+L2_THREADS, L2_BYTES_PER_LANE, L2_UNROLL = 1024, 8, 4
+L2_STAGGERS = (7, 11, 13)
+"""Tiles between the places of two SMs: the first without a common divisor with the SMs, so that none follows
+another's steps."""
 L2_TURNS = 4
 WAVES, ELEMENT_BYTES, LITTLE_L2_KIB = 7, 8, 1024
 L2_QUANTITIES = {
@@ -154,10 +157,11 @@ def l2_loads(blocks: int, size: int, turns: int, *, in_step: bool = False) -> tu
     k = KernelBuilder("l2_read", blocks, L2_THREADS)
     k.s2r(THREAD)
     k.wide(4, THREAD)
+    stagger = next(one for one in L2_STAGGERS if blocks % one)
     tile, words = L2_THREADS * L2_UNROLL, L2_BYTES_PER_LANE // 4
     with repeat(k, turns) as turn:
         for part in range(L2_UNROLL):
-            start = turn if in_step else turn * blocks + block * L2_STAGGER
+            start = turn if in_step else turn * blocks + block * stagger
             index = start * tile + part * L2_THREADS + thread
             place = (index % (size // L2_BYTES_PER_LANE)) * L2_BYTES_PER_LANE
             k.load(DATA + part * words, k.at(buffer, place), L2_BYTES_PER_LANE, 4, cache="cg", tensor=buffer)

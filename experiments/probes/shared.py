@@ -28,7 +28,7 @@ def conflicts(gpu: Gpu, ways_of: Sequence[int] = WAYS) -> list[Row]:
     rows = []
     for ways in ways_of:
         address = (lane % ways) * ROW_BYTES + (lane // ways) * 4
-        alone = marginal_cycles(sm, lambda n, a=address: [_chain(Operation.LDS, a, n)], 64)  # type: ignore[misc]
+        alone = marginal_cycles(sm, lambda n, a=address: [_chain(Operation.LDS, a, n)], UNROLL)  # type: ignore[misc]
         known = published(die, f"lat.shared_bank_conflict_{ways}way")
         name, how = f"shared load, {ways}-way conflict", "one warp, dependent"
         rows.append(Row(gpu.name, name, CYCLES, alone, known, how, "bank conflicts, latency", ways))

@@ -30,7 +30,8 @@ TURN_BYTES = L2_THREADS * L2_BYTES_PER_LANE * 4
 """What a block reads in a turn of its loop."""
 PASSES = 3
 """Walks of the buffer; with two L2 partitions more, until each has copies of what is far."""
-MOST_TURNS = 40
+SM_TURNS = 1200
+"""Turns of all SMs together, at most: a slice of half a large card would take minutes."""
 LEAST_TURNS = 6
 LANE_BYTES = 4
 L1_LOADS = 128
@@ -70,7 +71,7 @@ def bandwidth_of(gpu: Gpu, size: int, *, in_step: bool) -> tuple[float, str]:
     fits = scaled <= part.l2.size_kib * KIB
     walkers = 1 if in_step else part.sm_count
     wanted = PASSES * gpu.l2.partitions * scaled // (walkers * TURN_BYTES)
-    turns = min(max(wanted, LEAST_TURNS), MOST_TURNS)
+    turns = min(max(wanted, LEAST_TURNS), max(SM_TURNS // part.sm_count, LEAST_TURNS))
     trace, buffer = l2_loads(part.sm_count, scaled, turns, in_step=in_step)
     preload = [Preload(buffer.base_address, buffer.bytes)] if fits else []
     result = replayed([trace], part, preload=preload, interval_cycles=INTERVAL_CYCLES, engine=FAST)

@@ -15,6 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from experiments.profiles.names import short_name
+from experiments.profiles.nsight_names import row_of
 from experiments.profiles.profile import Profile, ProfiledKernel
 from experiments.profiles.programs import operands_of, trace_of, writing
 from experiments.profiles.tables import occupancy_figures
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 NANOSECONDS = 1000
 SLICED_BLOCKS = 4000
 """Grids above this are replayed on a slice of the card."""
+MOST_REPLAYED = 40
 L2_STATES = ("cold", "warm", "written")
 Progress = Callable[[int, int], None]
 
@@ -61,13 +63,23 @@ def compared(
     engine: str = "compiled",
     l2_state: str = "cold",
     progress: Progress | None = None,
+    most: int = MOST_REPLAYED,
 ) -> list[dict[str, Any]]:
-    """One row a launch: measured and simulated duration, or why there is no simulated one."""
+    """One row a launch: measured and simulated duration, or why there is no simulated one. Of the known
+    launches the `most` that took the longest time together are replayed.
+    """
     launches = launches_of(profile)
+    known = [one for one in launches if isinstance(work_of(one.kernel), Work)]
+    dearest = sorted(known, key=lambda one: -one.measured_us * len(one.runs))[:most]
+    left_out = {id(one) for one in known} - {id(one) for one in dearest}
     rows = []
     for number, launched in enumerate(launches):
         if progress is not None:
             progress(number, len(launches))
+        if id(launched) in left_out:
+            why = f"not among the {most} dearest launches (--most)"
+            rows.append({**_measured(profile, launched), "why_not": why})
+            continue
         rows.append(_row(profile, launched, gpu, engine, l2_state))
     return rows
 
@@ -75,7 +87,24 @@ def compared(
 def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str, l2_state: str) -> dict[str, Any]:
     kernel = launched.kernel
     work = work_of(kernel)
-    row: dict[str, Any] = {
+    row = _measured(profile, launched)
+    if isinstance(work, Refused):
+        return {**row, "why_not": work.reason}
+    try:
+        figures = simulated(kernel, work, gpu, engine, l2_state)
+    except InputError as error:
+        return {**row, "why_not": error.problem}
+    row |= figures
+    if launched.measured_us:
+        row["error_pct"] = 100 * (row["simulated_us"] / launched.measured_us - 1)
+    row["size_from"] = "launch" if work.from_launch else "shapes"
+    return row
+
+
+def _measured(profile: Profile, launched: Launched) -> dict[str, Any]:
+    """A row without anything of ours but occupancy."""
+    kernel = launched.kernel
+    return {
         "kernel": kernel.name,
         "short_name": short_name(kernel.name),
         "operator": kernel.operator.name if kernel.operator else None,
@@ -96,17 +125,6 @@ def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str, l2_state: 
             "our_occupancy_pct"
         ],
     }
-    if isinstance(work, Refused):
-        return {**row, "why_not": work.reason}
-    try:
-        figures = simulated(kernel, work, gpu, engine, l2_state)
-    except InputError as error:
-        return {**row, "why_not": error.problem}
-    row |= figures
-    if launched.measured_us:
-        row["error_pct"] = 100 * (row["simulated_us"] / launched.measured_us - 1)
-    row["size_from"] = "launch" if work.from_launch else "shapes"
-    return row
 
 
 def simulated(
@@ -134,7 +152,7 @@ def replayed_row(
     before = [writing(one) for one in places.inputs[:1]] if l2_state == "written" else []
     state = "warm" if l2_state == "warm" else "cold"
     result = replay([*before, trace_of(kernel, work, places)], gpu, engine, l2_state=state)
-    return {str(key): value for key, value in result.kernels.iloc[-1].to_dict().items()}
+    return row_of(result, -1)
 
 
 def totals(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

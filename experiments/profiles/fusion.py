@@ -37,6 +37,7 @@ HEADS = {
     "conv2d",
 }
 """Operators whose kernels could take an epilogue."""
+PRODUCTS = {"addmm", "mm", "bmm", "matmul", "linear"}
 ELEMENT_WISE = {"vectorised", "unrolled", "offsets"}
 SLICED_ELEMENTS = 2_000_000
 """Chains over more elements than this are replayed on a slice of the card."""
@@ -143,9 +144,9 @@ def _could_carry(head: ProfiledKernel, first: Work) -> bool:
 
 def _result_size(name: str, shapes: tuple[Shape, ...]) -> int | None:
     """Elements of a product's result; None where it is not known."""
-    matrices = [shape for shape in shapes if len(shape) >= 2]
-    if name in {"addmm", "mm", "bmm", "matmul", "linear"} and len(matrices) >= 2:
-        left, right = matrices[:2]
+    matrices = shapes[1:3] if name == "addmm" else shapes[:2]
+    if name in PRODUCTS and len(matrices) == 2 and all(len(shape) >= 2 for shape in matrices):
+        left, right = matrices
         columns = right[0] if name == "linear" else right[-1]
         return prod(left[:-1]) * columns
     return None
@@ -160,7 +161,7 @@ def _registers(works: Sequence[Work]) -> int:
 def gain(one: Candidate, gpu: Gpu, engine: str = "compiled") -> dict[str, Any]:
     """A chain's kernels and the one that would replace them, replayed: times, gain, and the gain over all
     occurrences. Under a head that takes it in, the chain's own time and gaps go; the operands that it adds to
-    the head's epilogue are not counted.
+    the head's epilogue are not counted. `one_kernel_us` is the chain as one kernel, whatever stands before.
     """
     from simulator import replay
 
@@ -180,13 +181,11 @@ def gain(one: Candidate, gpu: Gpu, engine: str = "compiled") -> dict[str, Any]:
     producer = [writing(tensor) for tensor in places[0].inputs[:1]]
     apart_us = _sum_us(replay([*producer, *traces], card, engine).kernels[len(producer) :], card)
     launches = len(one.kernels) - (0 if one.head else 1)
-    if one.head is not None:
-        fused_us = 0.0
-    elif len(traces) == 1:
-        fused_us = apart_us
-    else:
+    alone_us = apart_us
+    if len(traces) > 1:
         fused = fused_trace(works, places, _registers(one.works))
-        fused_us = _sum_us(replay([*producer, fused], card, engine).kernels[len(producer) :], card)
+        alone_us = _sum_us(replay([*producer, fused], card, engine).kernels[len(producer) :], card)
+    fused_us = 0.0 if one.head else alone_us
     saved = apart_us - fused_us + launches * gap_us
     return {
         "operators": one.names,
@@ -198,6 +197,7 @@ def gain(one: Candidate, gpu: Gpu, engine: str = "compiled") -> dict[str, Any]:
         "measured_gaps_us": one.gaps_us,
         "apart_us": apart_us,
         "fused_us": fused_us,
+        "one_kernel_us": alone_us,
         "gap_us": gap_us,
         "launches_saved": launches,
         "gain_us": saved,

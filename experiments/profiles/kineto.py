@@ -24,6 +24,7 @@ KERNELS = {"kernel", "Kernel"}
 COPIES = {"gpu_memcpy", "gpu_memset", "Memcpy", "Memset"}
 LAUNCHES = {"cuda_runtime", "cuda_driver", "Runtime"}
 OPERATORS = {"cpu_op", "Operator", "user_annotation_op"}
+DEVICE_FIELDS = {"id", "name", "computeMajor", "computeMinor", "numSms"}
 EXTERNAL_IDS = ("External id", "external id", "External Id")
 DIMENSIONS = ("Input Dims", "Input dims")
 TYPES = ("Input type", "Input Type")
@@ -163,6 +164,8 @@ class KinetoReader:
         for number, one in enumerate(value):
             if not isinstance(one, dict):
                 raise InputError(f"{place}[{number}]", "no object", "give the trace as the profiler wrote it")
+            if not one.keys() >= DEVICE_FIELDS:
+                continue  # of another maker, or of a tool that says less: its kernels' device stays unknown
             fields = Fields(f"{place}[{number}]", one)
             major = fields.whole("computeMajor", 0, 99)
             minor = fields.whole("computeMinor", 0, 99)

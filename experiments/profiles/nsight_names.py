@@ -3,7 +3,8 @@ unit, and how ours follows from a row of kernels.csv and the card.
 
 Ours are averages over the whole kernel and all SMs, where the profiler's `…_active` figures leave out SMs
 without work; hit rates of L2 are over reads. DRAM bytes written count what the kernel dirtied and DRAM wrote
-while the run lasted. What needs a replay of several kernels together has no row here.
+while the run lasted. The stall reasons are the bars of the profiler's
+warp states: warps in a state for each cycle that issues.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 from hwmodels.block_limits import BlockNeeds
 from hwmodels.occupancy import occupancy_of
 from hwmodels.sm_limits import SmLimits
+from simulator.statistics.phases import STATE_NAMES
 
 if TYPE_CHECKING:
     from hwmodels import Gpu
+    from simulator.statistics.result import Result
 
 Row = Mapping[str, Any]
 
@@ -93,9 +96,27 @@ def _waves(row: Row, gpu: Gpu) -> float | None:
     return row["grid_blocks"] / resident if resident else None
 
 
+def _stalled(reason: str) -> Callable[[Row, Gpu], float | None]:
+    """Warps in a state in a cycle that issues: ours issue one instruction in such a cycle."""
+
+    def of(row: Row, _: Gpu) -> float | None:
+        cycles, issued = row.get("warp_cycles_by_state"), row.get("warp_instructions")
+        return cycles[reason] / float(issued) if cycles and issued else None
+
+    return of
+
+
+def row_of(result: Result, place: int) -> dict[str, Any]:
+    """The row of kernels.csv of one kernel of a result, with its warp-cycles by state."""
+    row = {str(key): value for key, value in result.kernels.iloc[place].to_dict().items()}
+    states = dict(zip(STATE_NAMES, result.record.kernels[place].states, strict=True))
+    return {**row, "warp_cycles_by_state": states}
+
+
 SPEED, LAUNCH, OCCUPANCY = "GPU Speed Of Light Throughput", "Launch Statistics", "Occupancy"
 MEMORY, COMPUTE = "Memory Workload Analysis", "Compute Workload Analysis"
-INSTRUCTIONS = "Instruction Statistics"
+INSTRUCTIONS, WARPS = "Instruction Statistics", "Warp State Statistics"
+STALLED = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 
 NAMES: tuple[Name, ...] = (
     Name("Duration", SPEED, "gpu__time_duration.sum", "ns", _nanoseconds),
@@ -221,5 +242,9 @@ NAMES: tuple[Name, ...] = (
         "sm__warps_active.avg.per_cycle_active",
         "warp",
         _warps("achieved_occupancy_pct"),
+    ),
+    *(
+        Name(f"Stall {state.replace('_', ' ').title()}", WARPS, STALLED.format(state), "", _stalled(state))
+        for state in STATE_NAMES
     ),
 )

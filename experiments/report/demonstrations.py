@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from experiments.folder import finite
 from experiments.report.motion import motion
 from experiments.report.windows import REFERENCE_INSTRUCTIONS, windows
-from experiments.summary import digest, versions
+from experiments.summary import digest
+from experiments.sweep.identity import key_of
 from hwmodels.errors import InputError, ResultError
 from simulator.statistics.files import write_text
 
@@ -49,7 +50,8 @@ def demonstrations(
         return empty
     if gpu is None:
         return {**empty, "why_not": "The folder has no card to replay on."}
-    key = digest({"config": found.config.nested(), "gpu": gpu.digest(), "format": FORMAT, **_own_version()})
+    there = sorted(one.variant for one in results if one.card.name == gpu.name)
+    key = digest({"work": key_of(found.config, gpu, "demonstrations"), "variants": there, "format": FORMAT})
     kept = _kept(folder / FILE_NAME, key)
     if kept is not None:
         return kept
@@ -63,10 +65,6 @@ def demonstrations(
     )
     write_text(folder / FILE_NAME, json.dumps(document, allow_nan=False) + "\n")
     return document
-
-
-def _own_version() -> dict[str, str]:
-    return {"stallscope": versions()["stallscope"]}
 
 
 def _kept(path: Path, key: str) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from simulator.statistics.phases import PHASES, STATES
 from simulator.statistics.result import Result
+from simulator.statistics.tables import TABLES
 from simulator.statistics.tables_kernels import COLUMNS
 
 TITLES = {
@@ -19,6 +20,7 @@ TITLES = {
     "latency": "Latency: SM cycles of memory requests by phase",
     "occupancy": "Limits of residency",
     "traffic": "Traffic: what went through each level",
+    "energy": "Energy by level and operation",
 }
 MOST_ROWS = 2_000
 MEANINGS = {**dict(STATES), **dict(PHASES)}
@@ -59,7 +61,10 @@ def result_tables(results: Sequence[Result]) -> list[Table]:
     """All tables but that of intervals, which the first demonstration plays."""
     made = []
     known = {name: (unit, sentence) for name, unit, sentence in COLUMNS}
-    for name, title in TITLES.items():
+    for name in TABLES:
+        if name == "intervals":
+            continue
+        title = TITLES.get(name, name)
         frame = pd.concat([getattr(result, name) for result in results], ignore_index=True)
         made.append(table_of(name, title, frame, known))
     return made

@@ -30,7 +30,7 @@ Report = Callable[[float, int], None]
 
 
 def chain_of(parts: Sequence[Graph]) -> tuple[Graph, tuple[Operator, ...]] | None:
-    """The longest group that vertical fusion makes, with its part; None where nothing fuses."""
+    """The longest group that fuses by legality alone, with its part; None where nothing fuses."""
     from simulator.workload.groups import groups_for
 
     found = [(part, group.operators) for part in parts for group in groups_for(part, "vertical")]

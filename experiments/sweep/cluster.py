@@ -99,7 +99,10 @@ class ClusterCrew:
             self._client.submit(warm_up, workers=[worker], pure=False, allow_other_workers=False)
             for worker in hosts.values()
         ]
-        self._client.gather(made)
+        for future in made:
+            error: Any = future.exception()
+            if error is not None:
+                raise self._unfit(error)
 
     def _take(self, future: Any) -> Finished:
         from distributed.scheduler import KilledWorker
@@ -115,7 +118,10 @@ class ClusterCrew:
         if error is None or isinstance(error, KilledWorker):
             return Finished(job.key, lost="its workers were lost, perhaps for lack of memory")
         # The job itself raises nothing: the worker could not even begin it.
-        raise InputError(
+        raise self._unfit(error)
+
+    def _unfit(self, error: Any) -> InputError:
+        return InputError(
             f"--cluster {self.address}",
             f"a worker cannot run the replay ({type(error).__name__}: {error})",
             "install the same version of stallscope there",

@@ -29,7 +29,9 @@ DONE, FAILED, RUNNING, OPEN = "done", "failed", "running", "open"
 MINE, ELSEWHERE = "mine", "elsewhere"
 BEAT_SECONDS = 2.0
 DEAD_SECONDS = 60.0
-"""An owner that has shown no beat for so long is taken for dead, if it can't be asked."""
+"""An owner on another machine that has shown no beat for so long is taken for dead."""
+STALE_SECONDS = 3600.0
+"""On this machine its process is asked for; after so long the number may be another one's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +149,10 @@ class Store:
         if found is None:
             return False
         host, pid, beat = found
-        if abs(time.time() - beat) > DEAD_SECONDS:
-            return False
-        return host != socket.gethostname() or _process_lives(pid)
+        silent_s: float = abs(time.time() - beat)
+        if host == socket.gethostname() and os.name == "posix":
+            return silent_s <= STALE_SECONDS and _process_lives(pid)
+        return silent_s <= DEAD_SECONDS
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -167,9 +170,7 @@ class Store:
 
 
 def _process_lives(pid: int) -> bool:
-    """Whether a process of this machine exists; where that can't be asked without harm, the beat decides."""
-    if os.name != "posix":
-        return True
+    """Whether a process of this machine exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

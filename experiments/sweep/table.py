@@ -9,12 +9,12 @@ elsewhere the average is a hole itself, and counts how many are missing.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.comparison import BASELINE
-from experiments.sweep.axes import written
+from experiments.sweep.axes import Axis, written
 from experiments.sweep.points import Sweep
 from experiments.sweep.row import columns
 from experiments.sweep.store import Stored
@@ -92,23 +92,21 @@ def swept_keys(table: pd.DataFrame) -> list[str]:
     return [name for name in own if name != "gpu" or table["gpu"].nunique() > 1]
 
 
-def averages(rows: list[dict[str, Any]], keys: list[str]) -> list[dict[str, Any]]:
-    """Mean cycles and time of every value of every swept key, variant by variant; None where a replay is
-    missing.
-    """
+def averages(rows: list[dict[str, Any]], axes: Sequence[Axis]) -> list[dict[str, Any]]:
+    """Mean cycles and time of each step of each axis, variant by variant; None where a replay is missing."""
     means: list[dict[str, Any]] = []
-    for key in keys:
-        groups: dict[tuple[Any, str], list[dict[str, Any]]] = {}
+    for axis in axes:
+        groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for row in rows:
-            groups.setdefault((row[key], row["variant"]), []).append(row)
+            groups.setdefault((*(row[key] for key in axis.keys), row["variant"]), []).append(row)
         if len(groups) == len(rows):
             continue  # one replay each: nothing to average
-        for (value, variant), members in groups.items():
+        for (*values, variant), members in groups.items():
             holes = sum(row["status"] != OK for row in members)
             means.append(
                 {
-                    "key": key,
-                    "value": value,
+                    "key": ", ".join(axis.keys),
+                    "value": values[0] if len(values) == 1 else ", ".join(map(str, values)),
                     "variant": variant,
                     "replays": len(members),
                     "holes": holes,

@@ -45,7 +45,7 @@ def occupancy_stream(found: re.Match[str], row: Measurement, gpu: Gpu) -> Answer
     an_sm = max(16, round(resident / gpu.sm_count))
     kind = KINDS[found["kind"]]
     turn = found.groupdict().get("turn") is not None
-    family = f"stream {kind} against resident threads"
+    family = f"stream {kind}, {an_sm} threads an SM"
     if turn:
         return request("turnaround", "seconds", family, "turn-round", pattern=kind, threads=an_sm)
     return request("stream", "bytes/s", family, pattern=kind, threads=an_sm)
@@ -61,7 +61,10 @@ def working_set(found: re.Match[str], _: Measurement, gpu: Gpu) -> Answer:
             return request(
                 "stream", "bytes/s", "DRAM read by all", "shared blocks", pattern="read", threads=0
             )
-        return request("l2 read", "bytes/s", "L2 read", "shared blocks", bytes=size, width=8)
+        # Within a partition every working set is near to all SMs once it was read.
+        near = size * gpu.l2.partitions <= gpu.l2.size_kib * KIB
+        where = "L2 read" if near else f"L2 read across partitions, {size // KIB} KiB"
+        return request("l2 read", "bytes/s", where, "shared blocks", bytes=0 if near else size, width=8)
     l1_bytes = gpu.l1.usable_kib(0) * KIB
     where = (
         "L1 read" if size <= l1_bytes else f"L1 edge, {size // KIB} KiB" if size < 2 * l1_bytes else "L2 read"

@@ -31,7 +31,7 @@ FULL_THREADS, FULL_WAVES = 1024, 7
 DRAM_COLUMNS = ("dram_read_bytes", "dram_write_bytes")
 THREADS, UNROLL, STAGGER = 1024, 4, 7
 TURNS = 4
-LONGEST_TILES = 48
+LONGEST_TILES, L1_TILES = 48, 16
 L1_WARPS, L1_UNROLL, L1_BYTES = 32, 8, 16 * KIB
 EMPTY_KERNELS = 16
 
@@ -103,7 +103,7 @@ def shared_buffer_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A002
     size = -(-(bytes if in_l1 else bytes // denominator) // tile) * tile
     tiles = size // tile
     resident = size <= part.l2.size_kib * KIB
-    count = min(2 * tiles if in_l1 else tiles, LONGEST_TILES)
+    count = max(2 * tiles, L1_TILES) if in_l1 else min(tiles, LONGEST_TILES)
     trace_of = BufferReads(part.sm_count, size, resident=resident)
     warm, preload = (tiles, trace_of.preload) if in_l1 else (0, trace_of.preload)
     begin = warm + count // 2
@@ -117,7 +117,7 @@ def shared_buffer_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A002
 
 
 def repeated_copy_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A002
-    """One kernel copies a buffer several times; bytes in and out of the later turns."""
+    """A kernel copies a buffer several times, past L1 as launches one by one would; bytes of later turns."""
     part, denominator = slice_of(gpu)
     size = max(bytes // denominator, THREADS * 16)
 
@@ -242,7 +242,7 @@ def _copies(part: Gpu, size: int, turns: int) -> KernelTrace:
     with repeat(k, turns * rounds) as turn:
         index = (turn % rounds) * (blocks * THREADS) + block * THREADS + thread
         with k.guard_unless(vectors % (blocks * THREADS) == 0, index, 0, vectors):
-            k.load(DATA, k.at(source, index * 16), 16, 4, tensor=source)
+            k.load(DATA, k.at(source, index * 16), 16, 4, cache="cg", tensor=source)
             k.store(DATA, k.at(target, index * 16), 16, 4, tensor=target)
         k.alu(4, 4)
     return k.build()

@@ -31,6 +31,20 @@ def layer_norm(rows: int, width: int) -> Items:
     return [op("LayerNormalization", ["x", "g", "b"], "y", [rows, width], g=[width], b=[width])]
 
 
+def layer_norm_eager(rows: int, width: int) -> Items:
+    """The same in steps: mean, difference, mean of its squares, quotient with scale and shift."""
+    shape, column = [rows, width], [rows, 1]
+    kept = {"axes": [1], "keepdims": 1}
+    return [
+        op("ReduceMean", ["x"], "m", column, x=shape, attributes=kept),
+        op("Sub", ["x", "m"], "c", shape, m=column),
+        op("ReduceSumSquare", ["c"], "v", column, attributes=kept),
+        op("Div", ["c", "v"], "n", shape),
+        op("Mul", ["n", "g"], "s", shape, g=[width]),
+        op("Add", ["s", "b"], "y", shape, b=[width]),
+    ]
+
+
 def rms_norm(rows: int, width: int) -> Items:
     """RMS normalisation with a scale."""
     return [op("RMSNormalization", ["x", "g"], "y", [rows, width], g=[width])]
@@ -134,6 +148,16 @@ def bias_add(rows: int, width: int) -> Items:
     return [op("Add", ["x", "b"], "y", [rows, width], b=[width])]
 
 
+def copy(elements: int) -> Items:
+    """A copy."""
+    return [op("Identity", ["x"], "y", [elements])]
+
+
+def add_relu(elements: int) -> Items:
+    """A sum, then ReLU."""
+    return [op("Add", ["x", "z"], "s", [elements]), op("Relu", ["s"], "y", [elements])]
+
+
 def add(elements: int) -> Items:
     """The sum of two tensors."""
     return [op("Add", ["x", "z"], "y", [elements])]
@@ -183,8 +207,29 @@ def rms_norm_quantised(rows: int, width: int) -> Items:
 GRAPHS: dict[str, Callable[..., Items]] = {
     one.__name__: one
     for one in (
-        layer_norm, rms_norm, rms_norm_eager, add_rms_norm, add_rms_norm_eager, softmax, softmax_eager, relu,
-        relu_squared, swiglu, quick_gelu, quick_gelu_backward, quick_gelu_backward_fused, bias_gelu,
-        bias_add, add, row_sum, bias_softmax, attention, attention_eager, rms_norm_quantised,
+        add,
+        add_relu,
+        add_rms_norm,
+        add_rms_norm_eager,
+        attention,
+        attention_eager,
+        bias_add,
+        bias_gelu,
+        bias_softmax,
+        copy,
+        layer_norm,
+        layer_norm_eager,
+        quick_gelu,
+        quick_gelu_backward,
+        quick_gelu_backward_fused,
+        relu,
+        relu_squared,
+        rms_norm,
+        rms_norm_eager,
+        rms_norm_quantised,
+        row_sum,
+        softmax,
+        softmax_eager,
+        swiglu,
     )
-}  # fmt: skip
+}

@@ -28,7 +28,8 @@ ADDRESS, WORK = 4, 24
 BUSIEST_LANES = 9
 """Of 32 normal values in 20 bins between the extremes, about so many fall into the fullest bin."""
 STATISTICS_X = 128
-MANY_WARPS = 64
+MANY_WARPS, MANY = 64, 1 << 30
+SAME_COLUMNS, SAME_ROWS = 32, 8
 Body = Callable[[KernelBuilder, "Threads"], None]
 
 
@@ -42,6 +43,11 @@ class Threads:
         self.stride = grid * count
         self.alone = alone
 
+    def within(self, turn: Expression, total: int) -> Expression:
+        """1 for warps whose elements of a turn exist, else 0; totals are whole warps."""
+        first = turn * self.stride + block * self.count + warp * LANES - self.first
+        return (total - 1 - first + MANY) // MANY
+
     def turns(self, total: int) -> int:
         """Turns of a grid-stride loop over so many elements."""
         return -(-total // self.stride)
@@ -54,8 +60,8 @@ def im2col(k: KernelBuilder, threads: Threads) -> None:
     result = memory.tensor("columns", WINDOW * COLUMNS * FLOAT, "output")
     with repeat(k, threads.turns(COLUMNS)) as turn:
         place = turn * threads.stride + threads.index
-        work(k, Operation.ALU, 2 * DIVISION_64)
-        with k.guard(place, 0, COLUMNS):
+        with k.when(threads.within(turn, COLUMNS)):
+            work(k, Operation.ALU, 2 * DIVISION_64)
             for row in range(WINDOW):
                 work(k, Operation.ALU, 6)
                 k.load(WORK, k.at(image, (place + row * IMAGE[1]) * FLOAT), FLOAT, ADDRESS, tensor=image)
@@ -71,9 +77,9 @@ def max_pool(k: KernelBuilder, threads: Threads) -> None:
     where = memory.tensor("where", total * INDEX, "output")
     with repeat(k, threads.turns(total)) as turn:
         place = turn * threads.stride + threads.index
-        work(k, Operation.ALU, 4 * DIVISION_32)
         across, down = place % POOL_OUT[1], place // POOL_OUT[1]
-        with k.guard(place, 0, total):
+        with k.when(threads.within(turn, total)):
+            work(k, Operation.ALU, 4 * DIVISION_32)
             for row in range(POOL_WINDOW):
                 for column in range(POOL_WINDOW):
                     start = (down * POOL_STRIDE + row) * POOL_IN[1] + across * POOL_STRIDE + column
@@ -124,10 +130,9 @@ def upsample(k: KernelBuilder, threads: Threads) -> None:
         place = turn * threads.stride + threads.index
         work(k, Operation.ALU, DIVISION_32)
         work(k, Operation.FFMA, 10)
-        across, down = place % LARGE[1], place // LARGE[1]
-        left = (across * (SMALL[1] - 1)) // LARGE[1]
-        top = (down * (SMALL[0] - 1)) // LARGE[0]
-        with k.guard(place, 0, total), repeat(k, UPSAMPLE_PLANES, 13) as plane:
+        # 25.9 columns and 7.8 rows of the large image have the same neighbours.
+        left, top = (place // SAME_COLUMNS) % (LARGE[1] // SAME_COLUMNS), place // (LARGE[1] * SAME_ROWS)
+        with k.when(threads.within(turn, total)), repeat(k, UPSAMPLE_PLANES, 13) as plane:
             corner = (plane * SMALL[0] + top) * SMALL[1] + left
             for number, (y, x) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
                 near = (corner + y * SMALL[1] + x) * FLOAT
@@ -147,7 +152,7 @@ def histogram(k: KernelBuilder, threads: Threads) -> None:
     meet(k, threads)
     with repeat(k, threads.turns(VALUES)) as turn:
         place = turn * threads.stride + threads.index
-        with k.guard(place, 0, VALUES):
+        with k.when(threads.within(turn, VALUES)):
             k.load(WORK, k.at(values, place * FLOAT), FLOAT, ADDRESS, tensor=values)
             work(k, Operation.FFMA, DIVISION_32)
             contended = (lane * BINS // LANES) * FLOAT

@@ -16,7 +16,7 @@ from math import prod
 from experiments.validation.conditions import bracketed_shape, count_of, type_of, whole
 from experiments.validation.graphs import GRAPHS
 from experiments.validation.hfuse_shapes import hfuse_request
-from experiments.validation.kernel_replays import EAGER, EVENTS, FUSED, PROFILER
+from experiments.validation.kernel_replays import EAGER, EVENTS, FUSED, LAUNCHES, PROFILER
 from experiments.validation.latency_quantities import Answer
 from experiments.validation.measurements import Measurement
 from experiments.validation.request import FEATURE, OVERHEAD, SHAPE, Refusal, Request, request
@@ -52,6 +52,7 @@ LIBRARY = {
 }
 """Operator and whether one kernel computes it: the graph, and the strategy. Frameworks have layer
 normalisation and softmax as one kernel too."""
+OWN_EAGER = {"softmax": "softmax_eager", "layer_norm": "layer_norm_eager"}
 SIMPLE = {
     "relu": "relu",
     "add": "add",
@@ -165,6 +166,19 @@ def quick_gelu(found: re.Match[str], row: Measurement, _: Gpu) -> Answer:
     return graph(name, (prod(shape),), dtype, FUSED if fused else EAGER, PROFILER, row)
 
 
+def own(found: re.Match[str], row: Measurement, _: Gpu) -> Answer:
+    """A kernel of `stallscope measure`: shape and type stand in the conditions; timed over many launches."""
+    shape, dtype = bracketed_shape(row.conditions), type_of(row.conditions)
+    if shape is None or len(shape) != 2 or dtype not in BYTES:
+        return Refusal(SHAPE, "shape or type is not given")
+    name, eager = found["name"], found["how"] == "unfused"
+    name = OWN_EAGER.get(name, name) if eager else name
+    if name not in GRAPHS:
+        return Refusal(FEATURE, f"no program for {name}")
+    sizes = (prod(shape),) if name in {"relu", "add", "copy", "add_relu"} else shape
+    return graph(name, sizes, dtype, EAGER if eager else FUSED, LAUNCHES, row)
+
+
 def named_rows(found: re.Match[str], row: Measurement, _: Gpu) -> Answer:
     """A kernel whose extents stand in the conditions: `M=4096 N=12672`, `[rows, width]`."""
     name, dtype = SIMPLE[found["name"]], type_of(row.conditions)
@@ -253,6 +267,7 @@ HANDLERS: tuple[tuple[str, Handler], ...] = (
         rf"liger\.(?:megatron_)?(?P<operator>{OPERATORS})\.(?P<how>[\w.-]+?)_[A-Za-z_]*?(?P<extent>\d+)",
         library,
     ),
+    (r"measure\.(?P<name>[a-z_]+?)(?:_(?P<how>fused|unfused))?", own),
     (r"hfuse\.(?P<name>[\w+]+)\.(?P<registers>\w+)", hfuse),
     (r"quickgelu_(?P<way>fwd|bwd)_(?P<how>fused|unfused)\w*", quick_gelu),
     (rf"(?:\w+\.)?(?P<name>{NAMES})_(?P<sizes>\d+(?:x\d+)*)", sized),

@@ -13,7 +13,10 @@ from simulator.workload.plan import plan_for
 from simulator.workload.target import Target
 
 FUSED, EAGER = "vertical", "none"
-EVENTS, PROFILER = "events", "profiler"
+EVENTS, PROFILER, LAUNCHES = "events", "profiler", "launches"
+"""How time was taken: by events around one call, by a profiler from first to last block, or over many
+launches in a row, each with its gap.
+"""
 
 
 def graph_traces(gpu: Gpu, graph: str, sizes: str, dtype: str, strategy: str) -> list[KernelTrace]:
@@ -26,7 +29,7 @@ def graph_traces(gpu: Gpu, graph: str, sizes: str, dtype: str, strategy: str) ->
 def graph_seconds(gpu: Gpu, graph: str, sizes: str, dtype: str, strategy: str, timer: str) -> float:
     """Time of its kernels, by events around them or by a profiler."""
     traces = graph_traces(gpu, graph, sizes, dtype, strategy)
-    return kernel_seconds(traces, gpu, first_gap=timer == EVENTS)
+    return kernel_seconds(traces, gpu, first_gap=timer != PROFILER)
 
 
 def graph_bytes_per_second(

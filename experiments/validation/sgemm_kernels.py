@@ -20,7 +20,7 @@ from simulator.trace.part import first_blocks
 from simulator.trace.schema import KernelTrace, TensorInfo
 
 FLOAT = 4
-ADDRESS, LEFT, RIGHT, SUMS = 4, 16, 32, 64
+ADDRESS, LEFT, RIGHT, SUMS = 4, 16, 32, 40
 RESULTS = 64
 """Sums are spread over this many registers at most, beyond which they would be named in vain."""
 

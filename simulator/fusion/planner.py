@@ -6,7 +6,7 @@ rung of the cost ladder and are kept by the group's signature, in memory and on 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from hwmodels import Gpu
@@ -16,6 +16,7 @@ from simulator.fusion.ladder import ANALYTIC, BYTES, FULL, RUNGS, SAMPLED, Means
 from simulator.fusion.legality import VIEW, Legality, Refusal
 from simulator.fusion.price import Price, total_of
 from simulator.fusion.search_graph import Found
+from simulator.fusion.side_by_side import side_by_side
 from simulator.fusion.signature import signature, version
 from simulator.fusion.store import Store
 from simulator.workload.build import KernelMaker
@@ -78,18 +79,41 @@ class Planner:
     def price(self, group: Group, rung: str | None = None) -> Price:
         """What a group costs by a rung. A group that can't be built or launched has a refusal instead."""
         name = rung or self.rung
-        resident = self.resident(group)
-        facts: tuple[object, ...] = (
-            *(version(), self.gpu.digest(), name, self.cap, self.launch),
-            self.means if name not in {BYTES, ANALYTIC} else "",
-        )
-        key = signature(self.graph, group, self.maker, resident, *facts)
+        key = self.key(group, name)
         known = self.store.get(key)
         if known is None:
-            known = self.priced(group, name, resident)
-            self.looked[name] = self.looked.get(name, 0) + 1
-            self.store.put(key, known)
+            known = self.priced(group, name, self.resident(group))
+            self.keep(key, name, known)
         return known
+
+    def keep(self, key: str, rung: str, price: Price) -> None:
+        """Keep a new price, and count it."""
+        self.looked[rung] = self.looked.get(rung, 0) + 1
+        self.store.put(key, price)
+
+    def key(self, group: Group, rung: str) -> str:
+        """The signature under which a group's price is kept."""
+        facts: tuple[object, ...] = (
+            *(version(), self.gpu.digest(), rung, self.cap, self.launch),
+            self.means if rung not in {BYTES, ANALYTIC} else "",
+        )
+        return signature(self.graph, group, self.maker, self.resident(group), *facts)
+
+    def prepare(self, groups: Iterable[Group], rung: str | None = None) -> None:
+        """Find prices that will be asked for, side by side where there are several cores."""
+        name = rung or self.rung
+        missing: dict[str, Group] = {}
+        for group in groups:
+            key = self.key(group, name)
+            if self.store.get(key) is None:
+                missing.setdefault(key, group)
+        prices = side_by_side(self.priced_by(name), list(missing.values()))
+        for key, price in zip(missing, prices, strict=True):
+            self.keep(key, name, price)
+
+    def priced_by(self, rung: str) -> Callable[[Group], Price]:
+        """Pricing as a function of the group alone."""
+        return lambda group: self.priced(group, rung, self.resident(group))
 
     def priced(self, group: Group, rung: str, resident: frozenset[str]) -> Price:
         """A price made anew."""

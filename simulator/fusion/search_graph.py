@@ -3,7 +3,8 @@ parts whose groups would wait for each other are planned again as one.
 
 On a chain the choice is exact by dynamic programming, elsewhere by branch and bound with the gap reported.
 Where prices are dear, groups stand with a cheap lower one until the best choice so far would use them; so all
-that is chosen in the end has its dear price, and the choice is exact if the cheap prices are true bounds.
+that is chosen in the end has its dear price, and the choice is exact if the cheap prices are true bounds. The
+dear prices that all parts need next are asked for together, so that they can be found side by side.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def plan_graph(
     parts: Sequence[Part] | None = None,
     most_nodes: int = NODES,
     launches: Sequence[Group] = (),
+    prepare: Callable[[list[Group]], None] | None = None,
 ) -> Found:
     """The cheapest partition of a graph into the groups of its parts, beside launches that are given."""
     waiting = list(parts_of(legality) if parts is None else parts)
@@ -73,7 +75,7 @@ def plan_graph(
     ]
     done: list[Planned] = []
     while True:
-        done += [plan_part(legality, part, cost, lower, most_nodes) for part in waiting]
+        done += plan_parts(legality, waiting, cost, lower, most_nodes, prepare)
         order, stuck = launched(legality, given + [choice for one in done for choice in one.chosen])
         if not stuck:
             break
@@ -97,33 +99,64 @@ def plan_graph(
     )
 
 
-def plan_part(
-    legality: Legality, part: Part, cost: Cost, lower: Cost | None, most_nodes: int = NODES
-) -> Planned:
-    """The best groups of one part; dear prices are asked for as choices need them."""
-    cheap = cost if lower is None else lower
-    prices: dict[Choice, int] = {}
-    for choice in part.choices:
-        found = cheap(choice.group)
-        if found is not None:
-            prices[choice] = ranked(choice, found)
-    known = set(prices) if lower is None else set()
-    while True:
-        problem, choices = problem_of(legality, part, prices)
+@dataclass(slots=True)
+class Open:
+    """A part on its way: the prices of its choices so far, and which of them are the dear ones."""
+
+    part: Part
+    prices: dict[Choice, int]
+    known: set[Choice]
+    done: Planned | None = None
+
+    @classmethod
+    def start(cls, part: Part, cost: Cost, lower: Cost | None) -> Open:
+        """A part with the cheapest prices that there are."""
+        cheap = cost if lower is None else lower
+        prices: dict[Choice, int] = {}
+        for choice in part.choices:
+            found = cheap(choice.group)
+            if found is not None:
+                prices[choice] = ranked(choice, found)
+        return cls(part, prices, set(prices) if lower is None else set())
+
+    def unknown(self, legality: Legality, most_nodes: int) -> list[Choice]:
+        """Plan with what is known: the choices whose dear price is needed now, or none and it is done."""
+        problem, choices = problem_of(legality, self.part, self.prices)
         by_intervals = plan_chain(problem)
         outcome = by_intervals or cheapest(problem, most_nodes)
         chosen = [choices[one] for one in outcome.chosen]
-        unknown = [choice for choice in chosen if choice not in known]
+        unknown = [choice for choice in chosen if choice not in self.known]
         if not unknown:
             plain = replace(outcome, cost=outcome.cost // TIE, bound=outcome.bound // TIE)
-            return Planned(part, chosen, plain, len(known), by_intervals is not None)
-        for choice in unknown:
-            known.add(choice)
-            dear = cost(choice.group)
-            if dear is None:
-                del prices[choice]
-            else:
-                prices[choice] = ranked(choice, dear)
+            self.done = Planned(self.part, chosen, plain, len(self.known), by_intervals is not None)
+        return unknown
+
+    def learn(self, choice: Choice, cost: int | None) -> None:
+        """A dear price; None where the group can't be built."""
+        self.known.add(choice)
+        if cost is None:
+            del self.prices[choice]
+        else:
+            self.prices[choice] = ranked(choice, cost)
+
+
+def plan_parts(
+    legality: Legality,
+    parts: Sequence[Part],
+    cost: Cost,
+    lower: Cost | None,
+    most_nodes: int,
+    prepare: Callable[[list[Group]], None] | None,
+) -> list[Planned]:
+    """The best groups of some parts, round by round."""
+    made = [Open.start(part, cost, lower) for part in parts]
+    while waiting := [one for one in made if one.done is None]:
+        asked = [(one, choice) for one in waiting for choice in one.unknown(legality, most_nodes)]
+        if prepare is not None and asked:
+            prepare([choice.group for _, choice in asked])
+        for one, choice in asked:
+            one.learn(choice, cost(choice.group))
+    return [one.done for one in made if one.done is not None]
 
 
 def ranked(choice: Choice, cost: int) -> int:

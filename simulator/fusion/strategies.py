@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from hwmodels.errors import InputError, unknown
 from simulator.fusion.baselines import BASELINES
 from simulator.fusion.candidates import Part, parts_of
-from simulator.fusion.groups import Group, Partition, vertical
+from simulator.fusion.forms import in_form
+from simulator.fusion.groups import BLOCK_SPLIT, THREAD_SPLIT, Group, Partition, vertical
 from simulator.fusion.ladder import ANALYTIC, BYTES
 from simulator.fusion.search_graph import Found, plan_graph
 from simulator.fusion.sideways import grown, merged
@@ -94,6 +95,7 @@ STRATEGIES: dict[str, Strategy] = {
     "vertical-then-horizontal": chains_then_levels,
     "best": best,
     **BASELINES,
+    **{form: in_form(form) for form in (BLOCK_SPLIT, THREAD_SPLIT)},
     "whole": whole,
     "analytic-toy": fewest,
 }
@@ -126,6 +128,7 @@ def search(planner: Planner, parts: list[Part], taken: int = 0, launches: list[G
         lower if planner.simulates else None,
         [part for part in fixed if part.operators],
         launches=launches or [],
+        prepare=planner.prepare if planner.simulates else None,
     )
     planner.found = found
     return found

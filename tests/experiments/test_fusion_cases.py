@@ -7,6 +7,7 @@ from experiments.planner import part_plan
 from experiments.run import cards_of
 from experiments.workload import parts_of
 from simulator import replay
+from simulator.fusion.groups import vertical
 from simulator.workload.layout import Placement
 
 
@@ -20,8 +21,12 @@ def planned(name, strategy, **settings):
 def microseconds(name, strategy):
     """Time of a strategy's kernels with their launches."""
     plan, gpu = planned(name, strategy)
-    result = replay(plan.plan.traces, gpu, "compiled", interval_cycles=0)
-    return float(result.kernels["time_us"].sum())
+    return replayed(plan.plan.traces, gpu)
+
+
+def replayed(traces, gpu):
+    """Time of kernels in a row."""
+    return float(replay(traces, gpu, "compiled", interval_cycles=0).kernels["time_us"].sum())
 
 
 def operators_of(plan):
@@ -45,6 +50,15 @@ def test_small_kernels_are_joined_around_a_concatenation():
     assert {"n14", "n15"} in [set(group) for group in operators_of(wide)]
 
 
+def test_a_row_too_long_for_registers_has_no_kernel_without_a_cap():
+    """NVIDIA's issue 3095: dropout before a long row takes more registers than 1,024 threads have."""
+    plan, _ = planned("fuser-3095", "vertical", **{"registers.cap": None})
+    price = plan.planner.price(vertical("n0", "n1", "n2"))
+    assert price.refusal is not None
+    assert "registers" in price.refusal.sentence
+    assert max(len(group) for group in operators_of(plan)) < 3
+
+
 @pytest.mark.slow
 def test_inlining_a_chain_loses_and_a_kernel_of_its_own_wins():
     """Measured: 1.30 and 0.79 of the time without fusion."""
@@ -59,3 +73,15 @@ def test_partly_fused_wins_by_launches():
     none, wide = (microseconds("tvm-20401", one) for one in ("none", "horizontal"))
     assert none == pytest.approx(45.7, rel=0.25)
     assert wide == pytest.approx(13.0, rel=0.25)
+
+
+@pytest.mark.slow
+def test_one_kernel_loses_where_its_rows_leave_registers():
+    """Measured: 417 us as one kernel, 363 us as three. `best` decides by replayed prices."""
+    plan, gpu = planned("fuser-3095", "best")
+    one = [kernel.trace for kernel in plan.planner.kernels(vertical("n0", "n1", "n2"))]
+    three = [kernel.trace for name in ("n0", "n1", "n2") for kernel in plan.planner.kernels(vertical(name))]
+    fused, apart = replayed(one, gpu), replayed(three, gpu)
+    assert 1.05 < fused / apart < 1.3
+    assert max(len(group) for group in operators_of(plan)) < 3
+    assert replayed(plan.plan.traces, gpu) <= apart

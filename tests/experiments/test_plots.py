@@ -2,6 +2,7 @@
 from nothing.
 """
 
+import json
 import struct
 from collections.abc import Callable
 from itertools import pairwise
@@ -20,6 +21,7 @@ from experiments.plots.roofline import points_of
 from experiments.plots.stalls import stalls_figure
 from experiments.plots.style import PHASE_COLOURS, STATE_COLOURS, outline
 from experiments.plots.timeline import timeline_figure
+from experiments.plots.windows import windows_figure, windows_in
 from experiments.plots.work import peak_per_second
 from hwmodels import Gpu
 from hwmodels.errors import InputError
@@ -177,3 +179,30 @@ def test_nothing_to_draw_says_so_and_removes_an_old_picture(
 def test_an_unknown_kind_names_the_nearest(two_results: list[Result], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="did you mean 'stalls'"):
         draw("stall", two_results, tmp_path / "x.png")
+
+
+def test_windows_show_each_number_of_the_document(tmp_path: Path) -> None:
+    rows = [
+        {"cap": cap, "first": 0, "size": size, "cycles": 100 - 10 * size, "registers_per_thread": 20 * size}
+        for cap in (None, 40)
+        for size in (1, 2, 3)
+    ]
+    document = {
+        "gpu": "g",
+        "operators": [{"name": "a", "kind": "Add"}] * 3,
+        "caps": [None, 40],
+        "windows": [*rows[:2], *rows[3:], {"cap": None, "first": 1, "size": 2, "cycles": 1}],
+        "marks": {"40": {"spills_from": None, "loses_from": 3}},
+    }
+    (tmp_path / "demonstrations.json").write_text(json.dumps({"windows": document}))
+    figure = windows_figure(windows_in(tmp_path))
+    registers, cycles = figure.axes[0], figure.axes[5]
+    free, capped = (line.get_ydata() for line in registers.lines)
+    assert list(capped) == [20, 40, 60]
+    assert list(free[:2]) == [20, 40]
+    assert np.isnan(free[2])
+    assert [
+        (line.get_xdata()[0], line.get_ydata()[0]) for line in cycles.lines if line.get_marker() == "X"
+    ] == [(3, 70)]
+    with pytest.raises(InputError, match="has no windows"):
+        windows_in(tmp_path / "nowhere")

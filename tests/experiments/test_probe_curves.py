@@ -132,6 +132,17 @@ def test_a_wrong_file_is_refused_before_anything_runs(capsys, out, said):
 
 def test_command_draws_the_file(tmp_path, capsys):
     path = tmp_path / "v100.png"
-    assert main(["probe", "--what", "barrier", "--workers", "1", "--out", str(path)]) == 0
+    assert main(["probe", "--what", "strides", "--workers", "1", "--out", str(path)]) == 0
     assert path.read_bytes()[1:4] == b"PNG"
-    assert "barrier, 8 warps" in capsys.readouterr().out
+    assert "L1 load, stride 8" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("blocks", [5, 7, 27, 77, 84])
+def test_no_sm_reads_what_another_has_just_read(blocks):
+    """Far beyond L2 every tile is read once a pass, whatever the number of SMs."""
+    from experiments.probes.bandwidth import L2_STAGGERS
+
+    stagger = next(one for one in L2_STAGGERS if blocks % one)
+    turns = 5
+    read = [turn * blocks + block * stagger for turn in range(turns) for block in range(blocks)]
+    assert len(set(read)) == len(read)

@@ -92,17 +92,18 @@ def test_one_sm_keeps_everything_else():
 
 
 def test_processes_give_the_rows_of_one_process_in_order():
-    alone = run_probes(["v100-pcie-16gb"], ["barrier"], processes=1)
-    together = run_probes(["v100-pcie-16gb"], ["barrier"], processes=2)
+    alone = run_probes(["v100-pcie-16gb", "a100-sxm-40gb"], ["launch"], processes=1)
+    together = run_probes(["v100-pcie-16gb", "a100-sxm-40gb"], ["launch"], processes=2)
     assert alone == together
-    assert alone[0].quantity == "barrier, 1 warps"
+    assert alone[0].quantity == "empty kernel in a stream"
+    assert [row.gpu for row in alone] == ["v100-pcie-16gb"] * 4 + ["a100-sxm-40gb"] * 4
 
 
 def test_command_prints_a_table_and_json(capsys):
-    assert main(["probe", "--what", "conflicts", "--workers", "1"]) == 0
+    assert main(["probe", "--what", "launch", "--workers", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:4] == ["gpu", "quantity", "ours", "published"]
-    assert "shared load, 8-way conflict" in "\n".join(lines)
+    assert "empty kernel in a graph" in "\n".join(lines)
     assert main(["probe", "--what", "conflicts", "--workers", "1", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     eight = next(row for row in rows if row["quantity"] == "shared load, 8-way conflict")

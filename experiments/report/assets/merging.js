@@ -3,6 +3,13 @@
 
 const CELL_WIDE = 128;
 const CELL_TALL = 58;
+// Columns of a line; a longer graph goes on in the lines below.
+const MOST_COLUMNS = 9;
+const SIDE_COLUMNS = 5;
+
+function columnsOf(graph) {
+  return Math.max(0, ...graph.nodes.map((one) => one.column)) + 1;
+}
 
 class Strategy {
   constructor(motion, graph, end) {
@@ -13,31 +20,37 @@ class Strategy {
     motion.launches.forEach((one, at) => one.operators.forEach((name) => {
       if (!this.kernelOf.has(name)) this.kernelOf.set(name, at);
     }));
-    const columns = Math.max(0, ...graph.nodes.map((one) => one.column)) + 1;
+    const columns = columnsOf(graph);
     const rows = Math.max(0, ...graph.nodes.map((one) => one.row)) + 1;
-    this.tall = rows * CELL_TALL + 50;
-    this.wide = Math.max(4 * CELL_WIDE, columns * CELL_WIDE);
-    this.svg = draw("svg", { viewBox: `0 0 ${this.wide} ${this.tall}`, role: "img", "aria-label": this.words() });
+    this.rows = rows;
+    this.tall = Math.ceil(columns / MOST_COLUMNS) * rows * CELL_TALL + 50;
+    this.wide = Math.max(4, Math.min(columns, MOST_COLUMNS)) * CELL_WIDE;
+    this.svg = draw("svg", { viewBox: `0 0 ${this.wide} ${this.tall}`, role: "img", class: "graph", "aria-label": this.words() });
     this.dram = new Sums(motion.starts_us, motion.ends_us, motion.starts_us.map((_, at) => motion.links.dram_to_l2[at] + motion.links.l2_to_dram[at]));
     this.l2 = new Sums(motion.starts_us, motion.ends_us, motion.starts_us.map((_, at) => motion.links.l2_to_l1[at] + motion.links.l1_to_l2[at]));
     this.nodes = new Map();
     this.drawGraph();
     this.drawStrip();
     this.facts = make("dl", { class: "facts" });
-    this.element = make("div", { class: "side" }, this.svg, this.facts);
+    this.element = make("div", { class: "side" }, make("p", { class: "name" }, motion.variant),
+      make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": `graph under ${motion.variant}` }, this.svg), this.facts);
+  }
+
+  place(node) {
+    const line = Math.floor(node.column / MOST_COLUMNS);
+    return [(node.column % MOST_COLUMNS) * CELL_WIDE + 6, (node.row + line * this.rows) * CELL_TALL + 4];
   }
 
   words() {
-    const groups = this.motion.launches.filter((one) => one.operators.length > 1).map((one) => one.operators.join(" with "));
+    const groups = this.motion.launches.filter((one) => one.operators.length > 1).map((one) => one.operators.join(" + "));
     return `${this.motion.variant}: ${this.motion.launches.length} launches; ${groups.length ? `merged: ${groups.join("; ")}` : "nothing merged"}`;
   }
 
   drawGraph() {
     const at = new Map(this.graph.nodes.map((one) => [one.name, one]));
     for (const [from, to] of this.graph.edges) {
-      const [one, other] = [at.get(from), at.get(to)];
-      const [x1, y1] = [one.column * CELL_WIDE + CELL_WIDE - 14, one.row * CELL_TALL + 26];
-      const [x2, y2] = [other.column * CELL_WIDE + 6, other.row * CELL_TALL + 26];
+      const [left, right] = [this.place(at.get(from)), this.place(at.get(to))];
+      const [x1, y1, x2, y2] = [left[0] + CELL_WIDE - 20, left[1] + 22, right[0], right[1] + 22];
       const inside = this.kernelOf.get(from) === this.kernelOf.get(to);
       this.svg.append(draw("path", { d: `M${x1},${y1} C${x1 + 20},${y1} ${x2 - 20},${y2} ${x2},${y2}`, class: "edge",
         "stroke-dasharray": inside ? null : "4 3" }, draw("title", {}, inside ? "stays inside a kernel" : "through memory")));
@@ -45,7 +58,7 @@ class Strategy {
     for (const node of this.graph.nodes) {
       const kernel = this.kernelOf.get(node.name);
       const colour = kernel === undefined ? "var(--line)" : COLOURS[kernel % COLOURS.length];
-      const [x, y] = [node.column * CELL_WIDE + 6, node.row * CELL_TALL + 4];
+      const [x, y] = this.place(node);
       const box = draw("rect", { x, y, width: CELL_WIDE - 20, height: 44, rx: 6, class: "box node", stroke: colour, "stroke-width": 4 });
       this.svg.append(box, draw("text", { x: x + 8, y: y + 18, class: "strong" }, short(node.kind, 11)),
         draw("text", { x: x + 8, y: y + 35, class: "soft" },
@@ -111,7 +124,8 @@ function mergingDemo(root, data) {
         if (!playing) status.textContent = sides.map((side) => `${side.words()}. Whole run ${microseconds(side.motion.end_us)}, ${size(side.dram.total)} between DRAM and L2.`).join(" ");
       },
     });
-    stage.replaceChildren(make("div", { class: "sides" }, ...sides.map((side) => side.element)), player.controls);
+    stage.replaceChildren(make("div", { class: columnsOf(data.graph) > SIDE_COLUMNS ? "stack" : "sides" },
+      ...sides.map((side) => side.element)), player.controls);
     player.to(0);
   }
 

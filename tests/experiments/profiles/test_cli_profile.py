@@ -48,6 +48,9 @@ def test_compare_a_trace(document: dict[str, Any], write: Write, capsys: Output)
     assert found["gpu"] == "a100-sxm-40gb"
     for row in found["launches"]:
         assert row["error_pct"] == pytest.approx(100 * (row["simulated_us"] / row["measured_us"] - 1))
+    words = ["profile", "compare", path, "--engine", "reference", "--most", "1"]
+    first, second = run_json(capsys, *words)["launches"]
+    assert (first["why_not"], second["why_not"]) == (None, "not among the 1 dearest launches (--most)")
     times = {}
     for state in ("cold", "warm", "written"):
         words = ["profile", "compare", path, "--engine", "reference", "--l2-state", state]
@@ -84,6 +87,10 @@ def test_export_and_compare_with_a_result_folder(tmp_path: Path, capsys: Output)
         assert cycles == float(row["cycles"])
         read = kernel.value("DRAM Bytes Read", "dram__bytes_read.sum")
         assert read == float(row["dram_read_bytes"])
+        stalls = [value.value for name, value in kernel.metrics.items() if "tall" in name[0]]
+        warps = sum(one for one in stalls if one is not None)
+        resident = float(row["achieved_occupancy_pct"]) / 100 * 64 * 27 * float(row["cycles"])
+        assert warps * float(row["warp_instructions"]) == pytest.approx(resident)
     assert main(["profile", "export", str(folder)]) == 0
     assert capsys.readouterr().out.startswith('"ID","Process ID"')
     found = run_json(
@@ -104,6 +111,7 @@ def test_export_and_compare_with_a_result_folder(tmp_path: Path, capsys: Output)
         (["profile", "info", "FILE", "--max-bytes", "10"], "more than 10 bytes of text"),
         (["profile", "info", "FILE", "--max-bytes", "0"], "--max-bytes: 0 bytes"),
         (["profile", "compare", "FILE", "--gpu", "a1000"], "did you mean"),
+        (["profile", "compare", "FILE", "--most", "0"], "--most: 0 launches"),
         (["profile", "compare", "FILE", "--engine", "fast"], "unknown engine 'fast'"),
         (["profile", "compare", "FILE", "--l2-state", "hot"], "unknown state 'hot'"),
         (["profile", "compare", "FILE", "--results", "x"], "only an Nsight Compute table"),

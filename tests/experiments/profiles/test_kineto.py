@@ -141,7 +141,13 @@ def test_a_wrong_time_is_named(document: dict[str, Any], write: Write, time: Any
         ('{"a": ' + "[" * 100_000, "nested deeper than 64"),
         ('{"a" 1}', "':'"),
         ('{"deviceProperties": 3}', "no list"),
-        ('{"deviceProperties": [{"id": 0}]}', "computeMajor"),
+        (
+            (
+                '{"deviceProperties": [{"id": 0, "name": "x", "computeMajor": "8", '
+                '"computeMinor": 0, "numSms": 1}]}'
+            ),
+            "computeMajor",
+        ),
     ],
 )
 def test_what_is_no_trace_is_refused(write: Write, text: str, words: str) -> None:

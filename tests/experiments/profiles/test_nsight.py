@@ -15,6 +15,7 @@ from experiments.profiles.nsight_write import nsight_csv
 from experiments.profiles.opened import read_profile
 from hwmodels import Gpu
 from hwmodels.errors import InputError
+from simulator.statistics.phases import STATE_NAMES
 
 COMMON = (
     '"ID","Process ID","Process Name","Host Name","Kernel Name",'
@@ -172,6 +173,7 @@ ROW: dict[str, Any] = {
     "l2_hit_pct": float("nan"),
     "ipc": 0.123,
     "warp_instructions": 1_000_000,
+    "warp_cycles_by_state": {state: 1000 * place for place, state in enumerate(STATE_NAMES)},
 }
 
 

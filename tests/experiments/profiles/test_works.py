@@ -234,3 +234,8 @@ def test_the_gain_of_a_small_chain_is_a_launch_and_a_pass() -> None:
     assert found["launches_saved"] == 1
     assert 0 < found["fused_us"] < found["apart_us"]
     assert found["gain_us"] == pytest.approx(found["apart_us"] - found["fused_us"] + found["gap_us"])
+    head = profiled("some_gemm", 8, 100, "aten::addmm", [(2048, 1), (2048, 16), (16, 1)])
+    (one,) = candidates(Profile("x", kernels=[head, *kernels]), gpu)
+    under = gain(one, gpu, "reference")
+    assert (under["launches_saved"], under["fused_us"]) == (2, 0.0)
+    assert (under["apart_us"], under["one_kernel_us"]) == (found["apart_us"], found["fused_us"])

@@ -11,13 +11,17 @@ import pandas as pd
 import pytest
 
 from experiments.cli import main
+from experiments.config import load_config
 from experiments.folder import read
 from experiments.report import demonstrations as module
 from experiments.report.graphs import behind, drawing
+from experiments.report.images import renamed
 from experiments.report.motion import LINKS, MOST_STEPS, motion
 from experiments.report.page import embedded, page
 from experiments.report.tables import cell, table_of
-from experiments.report.windows import marks_of
+from experiments.report.windows import Chain, chain_of, marks_of
+from experiments.run import cards_of
+from experiments.workload import parts_of
 from simulator.statistics.result import Result
 from tests.experiments.report.conftest import HOSTILE, OPERATORS
 
@@ -41,6 +45,12 @@ class Addresses(HTMLParser):
 
     def handle_data(self, data):
         self.texts.append(data)
+
+
+@pytest.fixture
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes seconds and other tests look at it."""
+    monkeypatch.setattr("experiments.report.page.images", lambda *_: [])
 
 
 def data_of(text: str) -> dict:
@@ -143,6 +153,7 @@ def test_a_second_report_simulates_nothing(
     assert page(folder, 60) == report.read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_demonstrations_of_something_else_are_not_taken(folder: Path, report: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -160,6 +171,7 @@ def test_demonstrations_of_something_else_are_not_taken(folder: Path, report: Pa
     assert "The folder has no config.yaml" in text
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_names_of_strangers_stay_words(folder: Path, tmp_path: Path) -> None:
     for path in folder.iterdir():
         if path.is_file():
@@ -180,6 +192,11 @@ def test_names_of_strangers_stay_words(folder: Path, tmp_path: Path) -> None:
     assert data_of(text)["motions"][0]["labels"][0].startswith(HOSTILE[:20])
 
 
+def test_parts_of_a_picture_are_numbered() -> None:
+    picture = '<a id="p0123456789"/><b href="#p0123456789"/><c id="mabcdefabcd" x="m0"/>'
+    assert renamed(picture) == '<a id="part0"/><b href="#part0"/><c id="part1" x="m0"/>'
+
+
 def test_embedded_data_hold_no_mark_up() -> None:
     text = embedded({"a": "</script><script>&", "b": float("nan")})
     assert not set("<>&") & set(text)
@@ -196,6 +213,7 @@ def test_cells_read_well_and_sort_by_value() -> None:
     assert [column.numeric for column in made.columns] == [True, False]
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_command_says_what_is_wrong(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,6 +230,7 @@ def test_the_command_says_what_is_wrong(
     assert json.loads(capsys.readouterr().out) == {"file": str(tmp_path / "x.html")}
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_a_report_of_named_kernels_has_no_graph(tmp_path: Path) -> None:
     words = [
         "replay",
@@ -225,3 +244,23 @@ def test_a_report_of_named_kernels_has_no_graph(tmp_path: Path) -> None:
     text = page(tmp_path / "out", 60)
     assert "there is no graph of operators to fuse" in text
     assert data_of(text)["graph"] is None
+
+
+def test_the_shipped_windows_spill_from_the_middle_on() -> None:
+    """Registers grow with the window; under the cap of 7/8 short windows fit and long ones spill."""
+    config = load_config("fusion-window")
+    part, operators = chain_of(parts_of(config))
+    chain = Chain(part, operators, cards_of(config)[0])
+    assert len(operators) == 8
+    free, cap, _ = chain.caps(config["registers.cap"])
+    assert free is None
+    kernels = {
+        limit: [chain.traces(limit, operators[:size])[0] for size in range(1, 9)] for limit in (None, cap)
+    }
+    registers = [trace.registers_per_thread for trace in kernels[None]]
+    assert registers[0] < registers[2] < registers[5]
+    assert not any(trace.local_bytes_per_thread for trace in kernels[None])
+    spilled = [trace.local_bytes_per_thread for trace in kernels[cap]]
+    assert spilled[:3] == [0, 0, 0]
+    assert spilled[5] > 0
+    assert all(trace.registers_per_thread <= cap for trace in kernels[cap])

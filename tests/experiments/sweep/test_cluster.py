@@ -82,7 +82,7 @@ def test_a_scheduler_that_goes_is_one_error_and_what_was_done_stays(
 ) -> None:
     folder = tmp_path / "out"
     cluster.worker()
-    process = started(tiny(400), "--out", str(folder), "--cluster", cluster.address)
+    process = started(tiny(150), "--out", str(folder), "--cluster", cluster.address)
     wait_for(lambda: stored(folder) >= 2 or process.poll() is not None)
     for one in cluster.processes:
         one.kill()
@@ -91,7 +91,7 @@ def test_a_scheduler_that_goes_is_one_error_and_what_was_done_stays(
     lines = [line for line in errors.splitlines() if not line.startswith("sweep:")]
     assert len(lines) == 1, errors
     assert "the scheduler is gone; start it again and repeat the command" in lines[0]
-    assert 2 <= stored(folder) < 400
+    assert 2 <= stored(folder) < 150
 
 
 def test_where_no_scheduler_is_the_error_says_so(tiny, monkeypatch, capsys, tmp_path: Path) -> None:

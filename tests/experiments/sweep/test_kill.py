@@ -92,7 +92,7 @@ def test_two_sweeps_at_once_share_the_store(tiny, started, tmp_path: Path) -> No
 
 
 def test_the_workers_of_a_killed_sweep_end_too(tiny, started, tmp_path: Path) -> None:
-    config, folder = tiny(2000), tmp_path / "out"
+    config, folder = tiny(300), tmp_path / "out"
     process = started(config, "--out", str(folder), "--workers", "2")
     wait_for(lambda: stored(folder) >= 1)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")

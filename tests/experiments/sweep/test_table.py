@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.sweep.axes import Axis
 from experiments.sweep.points import sweep_of
 from experiments.sweep.row import columns
 from experiments.sweep.store import Stored
@@ -74,7 +75,7 @@ def test_holes_are_marked_and_not_averaged_over(config: str) -> None:
     assert rows[2]["cycles"] is None is rows[5]["time_us"]
     # Without the baseline there is no speed-up, and none of a hole.
     assert rows[3]["speedup_vs_none"] is None is rows[5]["speedup_vs_none"]
-    means = {(one["key"], one["value"], one["variant"]): one for one in averages(rows, sweep.keys)}
+    means = {(one["key"], one["value"], one["variant"]): one for one in averages(rows, sweep.axes)}
     assert means["registers.cap", 32, "none"]["time_us"] == 20.0
     assert means["registers.cap", 32, "none"]["cycles"] == 2000
     assert means["registers.cap", "null", "none"] | {"replays": 3} == {
@@ -86,6 +87,17 @@ def test_holes_are_marked_and_not_averaged_over(config: str) -> None:
     assert lines(sweep.keys, rows)[2][3] == HOLE
     assert all(len(line) == len(headings(sweep.keys, rows)) for line in lines(sweep.keys, rows))
     assert ["registers.cap", "null", "none", "3", "-", "-", "1"] in average_lines(list(means.values()))
+
+
+def test_keys_that_vary_together_are_averaged_together(config: str) -> None:
+    zipped = {"sweep.launch": ["stream", "graph"]}
+    sweep = sweep_of(config, zipped)
+    sweep.axes[:2] = [Axis(("registers.cap", "workload.batch"), ())]
+    means = [one for one in averages(made_up(sweep), sweep.axes) if one["variant"] == "none"]
+    assert [(one["key"], one["value"], one["replays"]) for one in means[:2]] == [
+        ("registers.cap, workload.batch", "null, 1", 2),
+        ("registers.cap, workload.batch", "null, 2", 2),
+    ]
 
 
 def test_the_file_reads_back(config: str, tmp_path: Path) -> None:

@@ -1,9 +1,13 @@
 """The grammar: what rows of known and of similar names ask for. No card is replayed here."""
 
+from inspect import signature
+
 import pytest
 
 from experiments.probes.registry import PROBES
 from experiments.validation.boards import card_of
+from experiments.validation.graphs import GRAPHS
+from experiments.validation.kernel_replays import graph_traces
 from experiments.validation.measurements import PUBLISHED, Measurement, read_file
 from experiments.validation.replays import REPLAYS
 from experiments.validation.request import REASONS, Refusal, Request
@@ -118,7 +122,7 @@ def test_every_card_of_the_interface_that_is_shipped_has_a_board():
             {"pattern": "triad", "threads": 512},
         ),
         ("bw.cache_ws_64kB", "one CTA per SM", V100, "shared buffer", {"bytes": 64 * KIB}),
-        ("bw.l2_ws_4096kB", "", A100, "l2 read", {"bytes": 4096 * KIB, "width": 8}),
+        ("bw.l2_ws_4096kB", "", A100, "l2 read", {"bytes": 0, "width": 8}),
         (
             "bw.l1_stride5_cycles_per_warp_load",
             "",
@@ -224,3 +228,17 @@ def test_published_rows_ask_for_replays_that_exist():
             assert one.wanted.replay in REPLAYS
             group = dict(one.wanted.parameters).get("group")
             assert group is None or group in PROBES
+
+
+@pytest.mark.parametrize(
+    ("graph", "rank"), [(name, len(signature(one).parameters)) for name, one in GRAPHS.items()]
+)
+def test_every_graph_has_kernels(graph, rank):
+    """Small sizes of each graph, fused and one by one: one by one there are as many kernels as operators."""
+    sizes = "x".join(["2", "4", "64", "64"][:rank] if rank == 4 else ["8", "64", "256"][-rank:])
+    for strategy in ("none", "vertical"):
+        made = graph_traces(A100, graph, sizes, "float16", strategy)
+        assert made
+        if strategy == "none":
+            items = GRAPHS[graph](*map(int, sizes.split("x")))
+            assert len(made) >= len(items)

@@ -15,7 +15,7 @@ from simulator.fusion.price import KernelCost, Price, spacing_fs
 from simulator.fusion.sensitivity import sensitivity
 from simulator.fusion.steps import steps
 from simulator.fusion.store import Store
-from simulator.fusion.strategies import STRATEGIES, partition_for
+from simulator.fusion.strategies import partition_for
 from simulator.fusion.toy import toy_of
 from simulator.fusion.why import Reasons
 from simulator.fusion.windows import LOSES, SPILLS, windows_of
@@ -26,6 +26,8 @@ from simulator.workload.operator_list import operator_list
 from tests.simulator.fusion.support import chain, planner_of, small_card, web
 
 SHAPE = [4, 512]
+OURS = ("none", "vertical", "horizontal", "horizontal-then-vertical", "vertical-then-horizontal")
+NAMES = (*OURS, "best", "tvm-style", "xla-style", "inductor-style", "analytic-toy")
 
 
 def test_equal_blocks_of_a_model_are_priced_once() -> None:
@@ -88,6 +90,16 @@ def test_prices_of_kernels_in_a_row_add_up_to_the_replay() -> None:
         assert abs(starts[at + 1] - starts[at] - spent) <= max(8 * period, spent // 50)
 
 
+def test_prices_found_side_by_side_are_those_found_alone() -> None:
+    graph = web(6, random.Random(5), SHAPE)
+    alone, together = planner_of(graph, rung="full"), planner_of(graph, rung="full")
+    groups = [vertical(operator.name) for operator in graph.operators]
+    together.prepare([*groups, *groups])
+    counted = dict(together.looked)
+    assert [together.price(group) for group in groups] == [alone.price(group) for group in groups]
+    assert together.looked == counted == alone.looked
+
+
 def test_a_group_that_no_card_can_launch_has_a_refusal() -> None:
     graph = chain(2, random.Random(1), SHAPE)
     gpu = small_card().with_overrides({"sm.max_threads_per_block": 64})
@@ -110,7 +122,7 @@ def test_arithmetic_is_near_the_replay_and_bytes_are_below_it() -> None:
     assert abs(ladder[1].worst_pct) < 70
 
 
-@pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "whole"])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_strategy_makes_a_sound_plan(name: str) -> None:
     for seed in range(2):
         planner = planner_of(web(6, random.Random(seed), SHAPE))
@@ -119,7 +131,7 @@ def test_every_strategy_makes_a_sound_plan(name: str) -> None:
         computed = {operator.name for kernel in plan.kernels for operator in kernel.group.operators}
         assert computed == {operator.name for operator in planner.graph.operators}
         if name == "best":
-            ours = [partition_for(one, planner) for one in list(STRATEGIES)[:5]]
+            ours = [partition_for(one, planner) for one in OURS]
             assert planner.total(partition) == min(planner.total(one) for one in ours)
 
 

@@ -54,9 +54,9 @@ def copy_of_sources(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("edited", "changed"),
     [
-        ("hwmodels/scatter.py", {"memory"}),
-        ("simulator/machine/compiled/dram_queue.py", {"memory"}),
-        ("simulator/machine/compiled/sub_core.py", {"processors"}),
+        ("hwmodels/scatter.py", {"processors", "memory", "whole"}),
+        ("simulator/machine/compiled/dram_queue.py", {"memory", "whole"}),
+        ("simulator/machine/compiled/sub_core.py", {"processors", "whole"}),
         ("simulator/statistics/phases.py", {"processors", "memory", "whole"}),
         ("simulator/machine/reference/l1.py", set()),
     ],

@@ -1,0 +1,39 @@
+"""A function over many things in as many processes as there are cores.
+
+Workers are forked, so that what the function holds (graphs, kernels, closures) need not travel; where a
+platform can't fork, the things are done one by one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+_work: list[tuple[Callable[[Any], Any], Sequence[Any]]] = []
+"""What forked workers find: the function and the things, the last one asked for."""
+
+
+def side_by_side(
+    function: Callable[[Given], Made], things: Sequence[Given], processes: int | None = None
+) -> list[Made]:
+    """The function of each thing, in their order."""
+    count = min(processes or os.cpu_count() or 1, len(things))
+    daemon = multiprocessing.current_process().daemon
+    if count < 2 or daemon or "fork" not in multiprocessing.get_all_start_methods():
+        return [function(thing) for thing in things]
+    _work.append((function, things))
+    try:
+        with multiprocessing.get_context("fork").Pool(count) as pool:
+            made: list[Made] = pool.map(_one, range(len(things)), chunksize=1)
+    finally:
+        _work.pop()
+    return made
+
+
+def _one(place: int) -> Any:
+    function, things = _work[-1]
+    return function(things[place])
