@@ -36,9 +36,9 @@ def _lay_numba_bare() -> None:
     library._optimize_functions = leave  # noqa: SLF001 (what numba has no option for)
     library.finalize = close
     # Dispatchers know a function by its entry point for Python, which nobody calls: any unique one will do.
-    cpu.CPUContext.get_executable = lambda *_: [].append
+    cpu.CPUContext.get_executable = lambda *_: [].append  # type: ignore[method-assign]
     # The types of records are written out again and again, with hundreds of fields.
-    types.Record.__repr__ = functools.cache(types.Record.__repr__)
+    types.Record.__repr__ = functools.cache(types.Record.__repr__)  # type: ignore[method-assign]
 
 
 def _collect(library: Any, seen: dict[int, Any]) -> None:

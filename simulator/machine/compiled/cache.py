@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -54,13 +55,32 @@ def _processor() -> str:
     return f"{platform.machine()} {llvmlite.binding.get_host_cpu_name()} {features}"
 
 
-def digest_of(files: list[Path]) -> str:
+def _bytes_of(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def _meaning_of(path: Path) -> bytes:
+    """What a file says to the compiler: comments, texts that stand alone and the layout of lines left out."""
+    tree = ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [one for one in node.body if not _is_text(one)]
+    return ast.dump(tree).encode()
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Constant):
+        return False
+    return isinstance(statement.value.value, str)
+
+
+def digest_of(files: list[Path], content: Callable[[Path], bytes] = _bytes_of) -> str:
     """The digest of files, of versions and of the processor."""
     hashed = hashlib.sha256(f"{platform.python_version()} {_processor()}\n".encode())
     for name in LIBRARIES:
         hashed.update(f"{name} {version(name)}\n".encode())
     for path in files:
-        hashed.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+        hashed.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + content(path))
     return hashed.hexdigest()[:24]
 
 
@@ -109,7 +129,7 @@ def object_files() -> dict[str, Path]:
     try:
         names = json.loads(index.read_text())
     except (OSError, ValueError):
-        names = {group: f"{group}-{digest_of(sources_of(group))}.o" for group in GROUPS}
+        names = {group: f"{group}-{digest_of(sources_of(group), _meaning_of)}.o" for group in GROUPS}
         place.mkdir(parents=True, exist_ok=True)
         part = index.with_suffix(f".{os.getpid()}")
         part.write_text(json.dumps(names))

@@ -35,7 +35,7 @@ def inlined(function: Function) -> Function:
 
 def rule(function: Function) -> Function:
     """Let compiled functions call a rule of `hwmodels`."""
-    return cast("Function", register_jitable(error_model="numpy", _nrt=False)(function))
+    return register_jitable(error_model="numpy", _nrt=False)(function)
 
 
 def accessor(dtype: np.dtype[Any]) -> Callable[[int, int], Any]:

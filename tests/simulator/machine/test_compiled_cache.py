@@ -86,3 +86,13 @@ def test_running_needs_no_compiler():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
     assert importlib.util.find_spec("numba") is not None
+
+
+def test_words_and_layout_of_a_file_compile_nothing(tmp_path, monkeypatch):
+    copy_of_sources(tmp_path, monkeypatch)
+    before = cache.object_files()
+    path = tmp_path / "simulator/machine/compiled/dram_queue.py"
+    path.write_text("# words\n" + path.read_text().replace('"""Put a request', '"""Enter a request', 1))
+    assert cache.object_files() == before
+    path.write_text(path.read_text().replace("KEY_BITS = 8", "KEY_BITS = 9"))
+    assert cache.object_files() != before
