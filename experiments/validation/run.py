@@ -22,7 +22,7 @@ from experiments.validation.kernel_quantities import kernel_request, too_short
 from experiments.validation.latency_quantities import latency_request
 from experiments.validation.measurements import Measurement
 from experiments.validation.replays import answer
-from experiments.validation.request import NO_CARD, NO_MEASUREMENT, Refusal, Request
+from experiments.validation.request import NO_CARD, NO_MEASUREMENT, NOT_REPLAYED, Refusal, Request
 from experiments.validation.units import convert
 from experiments.workers import default_workers
 from hwmodels import Gpu
@@ -96,10 +96,11 @@ def validate(
     *,
     processes: int | None = None,
     report: Report | None = None,
+    replaying: bool = True,
 ) -> list[Judged]:
-    """All rows, judged."""
+    """All rows, judged; without `replaying` those whose answer is not kept have none."""
     asked = ask(rows, cards)
-    answers = answered(asked, processes=processes, report=report)
+    answers = answered(asked, processes=processes, report=report) if replaying else kept_answers(asked)
     return against_groups([_judged(one, answers) for one in asked])
 
 
@@ -127,6 +128,17 @@ def answered(
         if report is not None:
             card, _, wanted = next(iter(made))
             report(f"{card}: {wanted.family}", done / len(jobs))
+    return found
+
+
+def kept_answers(asked: Sequence[Asked]) -> dict[Key, float]:
+    """The answers that are in the store."""
+    found = {}
+    for one in asked:
+        if isinstance(one.wanted, Request):
+            known = store.kept(one.wanted, card_at(one.card, one.clock_mhz))
+            if known is not None:
+                found[one.card, one.clock_mhz, one.wanted] = known
     return found
 
 
@@ -164,7 +176,9 @@ def _judged(one: Asked, answers: dict[Key, float]) -> Judged:
     if isinstance(one.wanted, Refusal):
         return refused(one.row, one.card, one.wanted)
     gpu = card_at(one.card, one.clock_mhz)
-    value = answers[one.card, one.clock_mhz, one.wanted]
+    value = answers.get((one.card, one.clock_mhz, one.wanted))
+    if value is None:
+        return refused(one.row, one.card, Refusal(NOT_REPLAYED))
     short = too_short(one.wanted, value)
     if short is not None:
         return refused(one.row, one.card, short)
