@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import lru_cache
 from multiprocessing import get_context
 
 from experiments.validation import store
@@ -64,7 +65,7 @@ def ask(rows: Iterable[Measurement], cards: Sequence[str] = ()) -> list[Asked]:
     """What rows ask for; with `cards` only those of these cards. A card's file stands for the board that it
     is named after.
     """
-    given = {Gpu.from_card(card).name: card for card in cards}
+    given = {card_at(card, 0).name: card for card in cards}
     known: dict[str, Gpu] = {}
     asked = []
     for row in rows:
@@ -76,11 +77,12 @@ def ask(rows: Iterable[Measurement], cards: Sequence[str] = ()) -> list[Asked]:
             continue
         card = given.get(name, name)
         if card not in known:
-            known[card] = Gpu.from_card(card)
+            known[card] = card_at(card, 0)
         asked.append(Asked(row, card, clock_mhz(row.conditions) or 0, wanted_of(row, known[card])))
     return asked
 
 
+@lru_cache(maxsize=64)
 def card_at(card: str, clock: int) -> Gpu:
     """A card at the clock that a row names; L2 follows where both have one clock."""
     gpu = Gpu.from_card(card)
