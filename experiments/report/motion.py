@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from experiments.plots.style import STATE_COLOURS
 from simulator.statistics.phases import STATE_NAMES
 from simulator.statistics.record import IntervalRecord, RunRecord
 from simulator.statistics.result import Result
@@ -73,6 +74,7 @@ def motion(result: Result) -> dict[str, Any]:
         "sums": {name: [step.counts[INDEX[name]] for step in steps] for name in SUMS},
         "states": [[round(warps, 3) for warps in _warps(step, record)] for step in steps],
         "state_names": list(STATE_NAMES),
+        "state_colours": list(STATE_COLOURS.values()),
         "warp_slots": result.card.warp_slots,
         "sm_period_fs": record.sm_period_fs,
         "peaks": {

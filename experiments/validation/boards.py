@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hwmodels import Gpu, cards
 
@@ -42,6 +43,7 @@ NOT_A_BOARD = ("cc",)
 """Rows of a compute capability are rules, not boards."""
 
 
+@lru_cache(maxsize=1024)
 def card_of(name: str) -> str | None:
     """The shipped card that a board is, None if it is none of ours."""
     folded = name.strip().casefold()

@@ -24,7 +24,9 @@ UPSAMPLE_PLANES, SMALL, LARGE = 20, (256, 100), (2000, 2560)
 VALUES, BINS = 5_000_000, 20
 FLOAT, INDEX = 4, 8
 DIVISION_32, DIVISION_64 = 20, 70
-ADDRESS, WORK = 4, 24
+UNROLLED = 4
+"""Turns that a compiler puts side by side where it does not know how many there are."""
+ADDRESS, VALUE, WORK = 4, 8, 12
 BUSIEST_LANES = 9
 """Of 32 normal values in 20 bins between the extremes, about so many fall into the fullest bin."""
 STATISTICS_X = 128
@@ -81,12 +83,15 @@ def max_pool(k: KernelBuilder, threads: Threads) -> None:
         with k.when(threads.within(turn, total)):
             work(k, Operation.ALU, 4 * DIVISION_32)
             for row in range(POOL_WINDOW):
-                for column in range(POOL_WINDOW):
-                    start = (down * POOL_STRIDE + row) * POOL_IN[1] + across * POOL_STRIDE + column
-                    k.load(WORK, k.at(image, start * FLOAT), FLOAT, ADDRESS, tensor=image)
-                    k.setp(0, WORK)
-                    k.alu(WORK + 1, WORK)
-                    k.alu(WORK + 2, WORK)
+                for columns in (range(UNROLLED), range(UNROLLED, POOL_WINDOW)):
+                    for column in columns:
+                        start = (down * POOL_STRIDE + row) * POOL_IN[1] + across * POOL_STRIDE + column
+                        register = VALUE + column % UNROLLED
+                        k.load(register, k.at(image, start * FLOAT), FLOAT, ADDRESS, tensor=image)
+                    for column in columns:
+                        k.setp(0, VALUE + column % UNROLLED)
+                        k.alu(WORK + 1, VALUE + column % UNROLLED)
+                        k.alu(WORK + 2, WORK)
             k.store(WORK + 1, k.at(result, place * FLOAT), FLOAT, ADDRESS, tensor=result)
             k.store(WORK + 2, k.at(where, place * INDEX), INDEX, ADDRESS, tensor=where)
 

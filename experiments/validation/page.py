@@ -176,6 +176,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Write docs/ACCURACY.md.")
     parser.add_argument("--only", action="append", default=[], help="only quantities that begin so")
     parser.add_argument("--jobs", type=int, default=None)
+    parser.add_argument("--kept", action="store_true", help="replay nothing: only answers that are kept")
     args = parser.parse_args(words)
     rows = read_measurements([PUBLISHED])
     if args.only:
@@ -184,8 +185,8 @@ def main(words: Sequence[str] | None = None) -> int:
     def report(text: str, share: float) -> None:
         sys.stderr.write(f"accuracy: {100 * share:.0f} % {text}\n")
 
-    judged = validate(rows, processes=args.jobs, report=report)
-    write_text(PAGE, page(judged, transfer_section()))
+    judged = validate(rows, processes=args.jobs, report=report, replaying=not args.kept)
+    write_text(PAGE, page(judged, "" if args.kept else transfer_section()))
     write_text(VALIDATED, json.dumps(validated(judged), indent=1) + "\n")
     return 0
 

@@ -17,6 +17,8 @@ FEATURE = "feature not modelled"
 CLOCK = "clock unknown"
 NO_CARD = "no such card"
 NO_MEASUREMENT = "not a measurement"
+NOT_REPLAYED = "not replayed"
+"""No reason of a row's own: somebody asked for kept answers only."""
 REASONS = (OVERHEAD, SHAPE, FEATURE, CLOCK, NO_CARD, NO_MEASUREMENT)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import lru_cache
 from multiprocessing import get_context
 
 from experiments.validation import store
@@ -22,7 +23,7 @@ from experiments.validation.kernel_quantities import kernel_request, too_short
 from experiments.validation.latency_quantities import latency_request
 from experiments.validation.measurements import Measurement
 from experiments.validation.replays import answer
-from experiments.validation.request import NO_CARD, NO_MEASUREMENT, Refusal, Request
+from experiments.validation.request import NO_CARD, NO_MEASUREMENT, NOT_REPLAYED, Refusal, Request
 from experiments.validation.units import convert
 from experiments.workers import default_workers
 from hwmodels import Gpu
@@ -64,7 +65,7 @@ def ask(rows: Iterable[Measurement], cards: Sequence[str] = ()) -> list[Asked]:
     """What rows ask for; with `cards` only those of these cards. A card's file stands for the board that it
     is named after.
     """
-    given = {Gpu.from_card(card).name: card for card in cards}
+    given = {card_at(card, 0).name: card for card in cards}
     known: dict[str, Gpu] = {}
     asked = []
     for row in rows:
@@ -76,11 +77,12 @@ def ask(rows: Iterable[Measurement], cards: Sequence[str] = ()) -> list[Asked]:
             continue
         card = given.get(name, name)
         if card not in known:
-            known[card] = Gpu.from_card(card)
+            known[card] = card_at(card, 0)
         asked.append(Asked(row, card, clock_mhz(row.conditions) or 0, wanted_of(row, known[card])))
     return asked
 
 
+@lru_cache(maxsize=64)
 def card_at(card: str, clock: int) -> Gpu:
     """A card at the clock that a row names; L2 follows where both have one clock."""
     gpu = Gpu.from_card(card)
@@ -96,10 +98,11 @@ def validate(
     *,
     processes: int | None = None,
     report: Report | None = None,
+    replaying: bool = True,
 ) -> list[Judged]:
-    """All rows, judged."""
+    """All rows, judged; without `replaying` those whose answer is not kept have none."""
     asked = ask(rows, cards)
-    answers = answered(asked, processes=processes, report=report)
+    answers = answered(asked, processes=processes, report=report) if replaying else kept_answers(asked)
     return against_groups([_judged(one, answers) for one in asked])
 
 
@@ -127,6 +130,17 @@ def answered(
         if report is not None:
             card, _, wanted = next(iter(made))
             report(f"{card}: {wanted.family}", done / len(jobs))
+    return found
+
+
+def kept_answers(asked: Sequence[Asked]) -> dict[Key, float]:
+    """The answers that are in the store."""
+    found = {}
+    for one in asked:
+        if isinstance(one.wanted, Request):
+            known = store.kept(one.wanted, card_at(one.card, one.clock_mhz))
+            if known is not None:
+                found[one.card, one.clock_mhz, one.wanted] = known
     return found
 
 
@@ -164,7 +178,9 @@ def _judged(one: Asked, answers: dict[Key, float]) -> Judged:
     if isinstance(one.wanted, Refusal):
         return refused(one.row, one.card, one.wanted)
     gpu = card_at(one.card, one.clock_mhz)
-    value = answers[one.card, one.clock_mhz, one.wanted]
+    value = answers.get((one.card, one.clock_mhz, one.wanted))
+    if value is None:
+        return refused(one.row, one.card, Refusal(NOT_REPLAYED))
     short = too_short(one.wanted, value)
     if short is not None:
         return refused(one.row, one.card, short)

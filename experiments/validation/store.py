@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from experiments.validation.request import Request
@@ -48,9 +48,15 @@ def folder() -> Path:
     return user_folder() / "stallscope" / "answers"
 
 
+@lru_cache(maxsize=256)
+def digest_of(gpu: Gpu) -> str:
+    """The digest of a card's numbers."""
+    return gpu.digest()
+
+
 def place_of(wanted: Request, gpu: Gpu) -> Path:
     """The file of an answer."""
-    what = json.dumps([gpu.digest(), wanted.replay, wanted.parameters])
+    what = json.dumps([digest_of(gpu), wanted.replay, wanted.parameters])
     return folder() / model_version() / f"{hashlib.sha256(what.encode()).hexdigest()[:32]}.json"
 
 

@@ -14,6 +14,7 @@ from simulator.fusion.candidates import Part, parts_of
 from simulator.fusion.forms import in_form
 from simulator.fusion.groups import BLOCK_SPLIT, THREAD_SPLIT, Group, Partition, vertical
 from simulator.fusion.ladder import ANALYTIC, BYTES
+from simulator.fusion.price import Price
 from simulator.fusion.search_graph import Found, plan_graph
 from simulator.fusion.sideways import grown, merged
 from simulator.workload.graph import Graph
@@ -70,7 +71,7 @@ def fewest(_graph: Graph, planner: Planner) -> Partition:
     """What the article's toy assumes: whatever may share a kernel does, whatever it costs."""
 
     def cost(group: Group) -> int | None:
-        return None if planner.price(group, ANALYTIC).refusal is not None else 1
+        return None if is_refused(group, planner.price(group, ANALYTIC)) else 1
 
     planner.found = plan_graph(planner.legality, cost)
     return planner.found.partition
@@ -113,11 +114,11 @@ def search(planner: Planner, parts: list[Part], taken: int = 0, launches: list[G
 
     def cost(group: Group) -> int | None:
         price = planner.price(group)
-        return None if price.refusal is not None else price.total_fs
+        return None if is_refused(group, price) else price.total_fs
 
     def lower(group: Group) -> int | None:
         price = planner.price(group, ANALYTIC)
-        if price.refusal is not None:
+        if is_refused(group, price):
             return None
         return max(planner.price(group, BYTES).total_fs, price.total_fs * BELIEVED_PCT // 100)
 
@@ -132,6 +133,17 @@ def search(planner: Planner, parts: list[Part], taken: int = 0, launches: list[G
     )
     planner.found = found
     return found
+
+
+def is_refused(group: Group, price: Price) -> bool:
+    """Whether a group can't be built or launched; an InputError where that leaves an operator without a
+    kernel.
+    """
+    if price.refusal is None:
+        return False
+    if len(group.operators) == 1:
+        raise InputError(group.operators[0], price.refusal.sentence, "use another card or another cap")
+    return True
 
 
 def without(part: Part, taken: int) -> Part:

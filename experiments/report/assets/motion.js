@@ -37,7 +37,7 @@ class Hierarchy {
   constructor(motion, unit, end) {
     this.motion = motion;
     this.travel = TRAVEL * end;
-    this.svg = draw("svg", { viewBox: `0 0 ${WIDE} ${4 * TALL + 3 * GAP + 64}`, role: "img",
+    this.svg = draw("svg", { viewBox: `0 0 ${WIDE} ${4 * TALL + 3 * GAP + 72}`, role: "img",
       "aria-label": `${motion.variant} on ${motion.gpu}: levels of the memory with what moves between them` });
     this.links = LINKS.map((link) => this.link(link, unit));
     this.boxes = LEVELS.map((level, at) => this.box(level, at));
@@ -155,7 +155,7 @@ class Hierarchy {
     const marks = [draw("rect", { x: 0, y, width: WIDE, height: 12, fill: "none", stroke: "var(--line)" })];
     for (const part of parts.filter((one) => one.warps > 0)) {
       const width = (part.warps / motion.warp_slots) * WIDE;
-      marks.push(draw("rect", { x: left, y, width, height: 12, fill: COLOURS[part.at % COLOURS.length] },
+      marks.push(draw("rect", { x: left, y, width, height: 12, fill: motion.state_colours[part.at] },
         draw("title", {}, `${part.name}: ${part.warps.toFixed(1)} warps`)));
       left += width;
     }

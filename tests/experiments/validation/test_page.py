@@ -32,6 +32,14 @@ def test_page_holds_every_compared_row_and_its_error():
     assert "`l2.access_latency_cycles`" not in text or "fitted" in text
 
 
+def test_without_replaying_rows_wait(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    rows = [row for row in read_measurements([PUBLISHED]) if row.quantity == "lat.l1_hit"]
+    made = validate(rows, ["v100-pcie-16gb"], replaying=False)
+    assert {one.why for one in made} == {"not replayed"}
+    assert "2 rows have a replay that was not made" in page(made)
+
+
 def test_table_of_validated_cards():
     made = validated([judged(25.0, 28.0), judged(27.0, 28.0)])
     assert made["cards"] == {"v100-pcie-16gb": {"latency": 2}}
