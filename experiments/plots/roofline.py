@@ -117,9 +117,9 @@ def _panel(
         ends = [left, top / band]
         axes.plot(ends, [x * band / GIGA for x in ends], color=LEVEL_COLOURS[level], linewidth=1.4)
         # Below its line, where the line has risen above the words.
-        place = (left * 1.25, left * 1.25 * band / GIGA * 0.85)
+        corner = (left * 1.25, left * 1.25 * band / GIGA * 0.85)
         axes.text(
-            *place, f"{level} {band / GIGA:,.0f} GB/s", fontsize=8, va="top", color=LEVEL_COLOURS[level]
+            *corner, f"{level} {band / GIGA:,.0f} GB/s", fontsize=8, va="top", color=LEVEL_COLOURS[level]
         )
     for unit, peak in peaks.items():
         axes.plot([peak / max(bands.values()), right], [peak / GIGA] * 2, color=TEXT, linewidth=1.2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 Given = TypeVar("Given")
@@ -19,19 +19,22 @@ _work: list[tuple[Callable[[Any], Any], Sequence[Any]]] = []
 
 def side_by_side(
     function: Callable[[Given], Made], things: Sequence[Given], processes: int | None = None
-) -> list[Made]:
-    """The function of each thing, in their order."""
+) -> Iterator[Made]:
+    """The function of each thing, in their order, each as soon as it and all before it are there."""
     count = min(processes or os.cpu_count() or 1, len(things))
     daemon = multiprocessing.current_process().daemon
     if count < 2 or daemon or "fork" not in multiprocessing.get_all_start_methods():
-        return [function(thing) for thing in things]
+        yield from map(function, things)
+        return
+    # The first is done here: what it loads or compiles, all workers then have from the start.
+    yield function(things[0])
+    things = things[1:]
     _work.append((function, things))
     try:
         with multiprocessing.get_context("fork").Pool(count) as pool:
-            made: list[Made] = pool.map(_one, range(len(things)), chunksize=1)
+            yield from pool.imap(_one, range(len(things)))
     finally:
         _work.pop()
-    return made
 
 
 def _one(place: int) -> Any:
