@@ -31,6 +31,8 @@ SOURCES = (
 """Files among which compiled code finds all rules and constants; while none changes, nothing is followed."""
 BUILDERS = ("jit", "numba_names", "build", "units")
 """Files of the engine that every group depends on."""
+NEVER_COMPILED = ("hwmodels/errors.py",)
+"""Files that rules' files import from, and of which nothing reaches compiled code."""
 LIBRARIES = ("numba", "llvmlite", "numpy")
 
 
@@ -119,7 +121,7 @@ def sources_of(group: str) -> list[Path]:
             more = imported(path) - found
             found |= more
             left += more
-    return sorted(found)
+    return sorted(found - {ROOT / name for name in NEVER_COMPILED})
 
 
 def object_files() -> dict[str, Path]:
