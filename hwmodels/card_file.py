@@ -66,7 +66,10 @@ def load_entries(name_or_path: str, keys: Mapping[str, Kind]) -> dict[str, Entry
             return entries
         if not isinstance(parent, str):
             raise InputError(f"{path}:extends", f"{parent!r} is not a card", "give one card's name or path")
-        path = find_card(parent, path.parent)
+        try:
+            path = find_card(parent, path.parent)
+        except InputError as error:
+            raise InputError(f"{path}:extends", error.problem, error.remedy) from None
 
 
 def _is_path(name: str) -> bool:

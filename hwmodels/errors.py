@@ -9,6 +9,10 @@ ours.
 from collections.abc import Iterable
 
 
+MOST_LETTERS = 1600
+"""Of a line for a person."""
+
+
 class StallscopeError(Exception):
     """An error of one line: `PLACE: what is wrong; what would be right`. An empty remedy is left out."""
 
@@ -24,7 +28,14 @@ class StallscopeError(Exception):
         line = f"{self.place}: {self.problem}" if self.place else self.problem
         if self.remedy:
             line = f"{line}; {self.remedy}"
-        return " ".join(line.split())
+        line = "".join(_visible(letter) for letter in " ".join(line.split()))
+        # Of what a hostile file calls a name, the two ends are enough.
+        return line if len(line) <= MOST_LETTERS else f"{line[:1200]} … {line[-300:]}"
+
+
+def _visible(letter: str) -> str:
+    """A letter that a terminal may be given; a hostile file's control characters are written out."""
+    return letter if letter.isprintable() else repr(letter)[1:-1]
 
 
 class InputError(StallscopeError):
