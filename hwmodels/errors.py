@@ -8,7 +8,6 @@ ours.
 
 from collections.abc import Iterable
 
-
 MOST_LETTERS = 1600
 """Of a line for a person."""
 
