@@ -180,7 +180,7 @@ KEYS: dict[str, Key] = {
     "registers.cap": Key(None, optional(whole(16, 255, "registers")), "launch bounds; null: as allocated"),
     "launch": Key("stream", choice("stream", "graph"), "how kernels are launched"),
     "intervals.cycles": Key(10_000, whole(0, 10**12, "SM cycles"), "length of an interval; 0: none"),
-    "engine": Key("reference", choice("reference", "compiled"), "which engine replays"),
+    "engine": Key("compiled", choice("compiled", "reference"), "which engine replays"),
     "threads": Key(1, whole(1, 256, "threads"), "threads that share a replay on the compiled engine"),
     "sample": Key(None, optional(share), "replay part of long kernels, within this share; null: all"),
     "sweep": Key({}, axes, "values of keys, for `stallscope sweep`"),

@@ -33,7 +33,7 @@ LAUNCHES = ("stream", "graph")
 def replay(
     traces: Iterable[KernelTrace],
     gpu: Gpu,
-    engine: str = "reference",
+    engine: str = "compiled",
     *,
     launch: str = "stream",
     interval_cycles: int = 10_000,
