@@ -9,8 +9,10 @@ import logging
 import os
 import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from experiments.cli.commands import COMMANDS
 from experiments.cli.parser import Parser
@@ -56,10 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     # Other packages' chatter (fonts, plugins) is no help in finding our mistakes.
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
-    # A polite request to end is answered as Ctrl-C is: nothing half-written, code 130.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return _dispatch(words)
+        with _ended_politely():
+            return _dispatch(words)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -75,6 +76,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         text = f"internal error: {type(error).__name__}: {error}; --debug shows where"
         return _report(text, 1, debug=debug)
+
+
+@contextmanager
+def _ended_politely() -> Iterator[None]:
+    """A polite request to end (SIGTERM) is answered as Ctrl-C is: nothing half-written, code 130."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _dispatch(words: list[str]) -> int:

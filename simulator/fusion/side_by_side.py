@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -31,10 +32,17 @@ def side_by_side(
     things = things[1:]
     _work.append((function, things))
     try:
-        with multiprocessing.get_context("fork").Pool(count) as pool:
+        with multiprocessing.get_context("fork").Pool(count, _begin) as pool:
             yield from pool.imap(_one, range(len(things)))
     finally:
         _work.pop()
+
+
+def _begin() -> None:
+    # The pool ends its workers by SIGTERM, and the terminal's interruption is for the parent: whatever the
+    # parent does about signals, a worker must not.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _one(place: int) -> Any:
