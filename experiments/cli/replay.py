@@ -30,7 +30,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "traces", metavar="TRACE", nargs="+", help="a trace file, a traced run or kernel:NAME[,key=value...]"
     )
     parser.add_argument("--gpu", default="a100-sxm-40gb", metavar="CARD", help="card (default: %(default)s)")
-    parser.add_argument("--engine", default="compiled", metavar="NAME", help="compiled (default) or reference")
+    parser.add_argument(
+        "--engine", default="compiled", metavar="NAME", help="compiled (default) or reference"
+    )
     parser.add_argument(
         "--threads", type=int, default=1, metavar="N", help="threads of the compiled engine; same numbers"
     )

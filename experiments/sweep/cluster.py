@@ -111,10 +111,14 @@ class ClusterCrew:
         if future.status == "cancelled":
             # Nobody here cancels: the client does so with all futures when it gives the scheduler up.
             raise self._gone()
-        if future.status == "finished":
-            finished: Finished = future.result()
-            return finished
-        error: Any = future.exception() if future.status == "error" else None
+        try:
+            if future.status == "finished":
+                finished: Finished = future.result()
+                return finished
+            error: Any = future.exception() if future.status == "error" else None
+        except OSError:
+            # The result was there, and the way to it broke.
+            raise self._gone() from None
         if error is None or isinstance(error, KilledWorker):
             return Finished(job.key, lost="its workers were lost, perhaps for lack of memory")
         # The job itself raises nothing: the worker could not even begin it.

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("hwmodels/**/*.py", "simulator/**/*.py", "experiments/workload.py", "experiments/sweep/row.py")
 LIBRARIES = ("numpy", "onnx")
-LABELS = ("name", "gpu", "set", "fusion", "sweep", "workload.onnx", "workload.traces")
-"""Keys of a config that are in the digest by what they name: cards, variant, files; or not at all."""
+LABELS = ("name", "gpu", "set", "fusion", "sweep", "workload.onnx", "workload.traces", "threads")
+"""Keys of a config that are in the digest by what they name (cards, variant, files), or not at all: threads
+change no number."""
 NAMED = "kernel:"
 
 

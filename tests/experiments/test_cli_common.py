@@ -104,4 +104,12 @@ def test_progress_goes_to_standard_error_and_not_too_often(
             shown.update(f"kernel {step}", step / 4)
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.splitlines() == ["replay: 25 % kernel 1", "replay: 75 % kernel 3"]
+    said = ["replay: 25 % kernel 1, about 30 s left", "replay: 75 % kernel 3, about 8 s left"]
+    assert err.splitlines() == said
+
+
+def test_time_left_follows_the_rate_and_is_not_said_too_early() -> None:
+    assert progress.time_left(10, None) == progress.time_left(10, 0.001) == progress.time_left(10, 1.0) == ""
+    assert progress.time_left(60, 0.5) == ", about 60 s left"
+    assert progress.time_left(60, 0.1) == ", about 9 min left"
+    assert progress.time_left(3600, 0.2) == ", about 4.0 h left"

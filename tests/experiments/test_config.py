@@ -71,7 +71,7 @@ def test_every_key_can_be_set_and_shows_in_the_resolved_form() -> None:
         "workload.window": 3,
         "workload.dtype": "float32", "workload.fold": "batch_norm", "workload.rounding": "operator",
         "workload.l2_state": "warm", "fusion": ["vertical"], "registers.cap": 40,
-        "launch": "graph", "intervals.cycles": 5, "engine": "compiled", "sample": 0.02,
+        "launch": "graph", "intervals.cycles": 5, "engine": "reference", "threads": 2, "sample": 0.02,
         "sweep": {"launch": ["graph"]},
     }  # fmt: skip
     assert set(values) == set(KEYS)

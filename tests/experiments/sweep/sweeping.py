@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = "import sys; from experiments.cli import main; sys.exit(main())"
 CONFIG = """
+engine: reference
 name: tiny
 gpu: [v100-sxm2-16gb]
 set: {{gpu.scale: 1/16}}

@@ -17,7 +17,7 @@ OTHER = {
     "set": {"gpu.sm_count": 40}, "workload.kernels": [{"name": "copy", "megabytes": 2}], "workload.batch": 3,
     "workload.dtype": "float32", "workload.fold": "batch_norm", "workload.rounding": "operator",
     "workload.l2_state": "warm",
-    "registers.cap": 40, "launch": "graph", "intervals.cycles": 5, "engine": "compiled", "sample": 0.02,
+    "registers.cap": 40, "launch": "graph", "intervals.cycles": 5, "engine": "reference", "sample": 0.02,
 }  # fmt: skip
 OUTSIDE = {
     "name": "other",
@@ -25,6 +25,7 @@ OUTSIDE = {
     "set": {"gpu.sm_count": 40},
     "fusion": ["vertical"],
     "sweep": {"launch": ["graph"]},
+    "threads": 2,
 }
 """Labels, and what reaches the key by the card and the variant that are given beside the config."""
 
