@@ -69,6 +69,8 @@ class Session:
     resumed: Mapping[str, Path] = field(default_factory=dict)
     """Replay → its part to go on from."""
 
+    source: Path | None = None
+    """The file that is resumed from."""
     parts: dict[str, Path] = field(default_factory=dict)
     """Replay → where it writes, for all replays of the command."""
 
@@ -78,6 +80,19 @@ class Session:
         if self.file is not None:
             part = self.parts[replay] = self.folder / f"{_plain(replay)}{SUFFIX}"
         return part, self.resumed.get(replay)
+
+    def fit(self, replays: list[str]) -> list[str]:
+        """What to say of replays that the file to resume from lacks; an InputError where it has none."""
+        missing = [name for name in replays if name not in self.resumed]
+        if self.source is None or not missing:
+            return []
+        if len(missing) == len(replays):
+            raise InputError(
+                str(self.source),
+                f"holds no replay of this command ({', '.join(self.resumed)})",
+                "resume with the same cards and variants",
+            )
+        return [f"From the start, since {self.source} has no state of it: {', '.join(missing)}."]
 
     def bind(self) -> bool:
         """Put the parts that exist into the one file; whether there was one."""
@@ -114,7 +129,7 @@ def session(file: Path | None, resume: Path | None) -> Iterator[Session]:
                 own = folder / f"{_plain(name)}{SUFFIX}"
                 if file is not None:  # a replay that isn't reached again keeps what it had
                     shutil.copyfile(resumed[name], own)
-        yield Session(file, folder, resumed)
+        yield Session(file, folder, resumed, resume)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -91,6 +91,8 @@ class Job:
     """Where to write its checkpoint."""
     resume: Path | None = None
     """The checkpoint from which it goes on."""
+    source: Path | None = None
+    """The file of the whole command in which that was."""
 
 
 def run(
@@ -122,8 +124,9 @@ def run(
     if ready is not None:
         ready()
     session = session or Session(None, Path())
+    outcome.replayed += session.fit([f"{gpu.name}/{name}" for gpu in gpus for name in names])
     jobs = [
-        Job(config, card, name, limits, started, *session.paths(f"{gpu.name}/{name}"))
+        Job(config, card, name, limits, started, *session.paths(f"{gpu.name}/{name}"), session.source)
         for card, gpu in enumerate(gpus)
         for name in names
     ]
@@ -207,7 +210,12 @@ def replay_job(job: Job, line: Line) -> Result | None:
         line.stops_itself = True
         keeper = Keeper(job.part, line.wish, also_at_end=True)
     limits = replace(limits, seconds=left)
-    return replay_variant(job.config, gpu, job.variant, limits, line, keeper, job.resume)
+    try:
+        return replay_variant(job.config, gpu, job.variant, limits, line, keeper, job.resume)
+    except InputError as error:
+        if job.resume is None or error.place != str(job.resume):
+            raise
+        raise InputError(str(job.source), error.problem, error.remedy) from None
 
 
 def replay_variant(

@@ -9,10 +9,12 @@ from experiments.cli.common import add_common, print_json, print_table
 EPILOG = """\
 examples:
   stallscope compare results/before results/after
+  stallscope compare results/cap-wins results/cap-wins-32                cap-wins with and without a cap
   stallscope compare results/fusion results/fusion --variants none,vertical
   stallscope compare results/v100 results/a100 --json
 
-Results are matched by card and variant, kernels by name. The cycles that a kernel gained or lost are split by
+Results are matched by card and variant, kernels by name; kernels that stand in one result alone (as fused
+ones do beside unfused) are listed with their cycles. The cycles that a kernel gained or lost are split by
 what its warps did: each warp state at the mean number of resident warps, and `residency` for the change of
 that number. The parts add up to the difference. DIR is a folder that `run` or `replay --out` wrote.
 """
@@ -79,6 +81,10 @@ def _print_result(one: dict[str, Any]) -> None:
         ],
     )
     print()
+    if not one["kernels"]:
+        print("no kernel stands in both by its name, so none can be explained by itself:")
+        _print_rest(one)
+        return
     print_table(
         ("kernel", "cycles A", "cycles B", "B - A", "regs", "achieved occ. %", "DRAM MB", "explained by"),
         [
@@ -95,6 +101,11 @@ def _print_result(one: dict[str, Any]) -> None:
             for kernel in one["kernels"]
         ],
     )
+    _print_rest(one)
+
+
+def _print_rest(one: dict[str, Any]) -> None:
+    """Kernels of one side alone, and the reasons of the whole difference."""
     for name in ("a", "b"):
         for kernel in one[f"only_in_{name}"]:
             print(f"only in {name.upper()}: {kernel['kernel']}, {kernel['cycles']:,} cycles")

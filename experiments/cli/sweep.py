@@ -160,4 +160,4 @@ def _print(sweep: "Sweep", done: "Tally", rows: list[dict[str, Any]], folder: Pa
     if means:
         print("\naverages over all other keys; none where a replay is missing")
         print_table(AVERAGE_HEADINGS, average_lines(means))
-    print(f"\nTable: {folder / 'sweep.csv'}")
+    print(f"\nTable: {folder / 'sweep.csv'}; picture: stallscope plot {folder} --kind sweep")

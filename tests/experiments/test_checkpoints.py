@@ -17,6 +17,7 @@ from hwmodels.errors import InputError
 
 TABLES = ("kernels", "stalls", "latency", "traffic", "intervals", "occupancy")
 SMALL = ["--gpu", "v100-sxm2-16gb", "--set", "gpu.scale=1/16"]
+OTHER_CARD = ["--gpu", "a100-sxm-40gb", "--set", "gpu.scale=1/4"]
 COPY = ["replay", "kernel:copy,megabytes=0.0625", *SMALL, "--engine", "reference"]
 CONFIG = """
 name: two
@@ -104,7 +105,8 @@ def test_what_cannot_be_kept_or_resumed_is_said(tmp_path, capsys):
     other = ["replay", "kernel:copy,megabytes=0.125", *SMALL, "--engine", "reference", "--resume", str(kept)]
     (tmp_path / "text").write_text("hello")
     cases = {
-        "another traces": other,
+        "other traces": other,
+        "holds no replay of this command": [*COPY[:2], *OTHER_CARD, *COPY[6:], "--resume", str(kept)],
         "is no checkpoint": [*COPY, "--resume", str(tmp_path / "text")],
         "cannot be read": [*COPY, "--resume", str(tmp_path / "nothing")],
         "sampled": [*COPY, "--resume", str(kept), "--set", "sample=0.1"],

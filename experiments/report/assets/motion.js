@@ -127,19 +127,21 @@ class Hierarchy {
     link.rate.textContent = `${whole(link.sums.rate(place) / 1e3)} GB/s now`;
   }
 
-  label(time, place) {
+  label(time, interval) {
     const { motion } = this;
     const running = motion.launches.map((one, at) => ({ ...one, at }))
       .filter((one) => one.start_us <= time && time < one.end_us);
     const names = running.map((one) => `${one.at + 1} of ${motion.launches.length}: ${one.kernel}`).join(", ");
+    // An interval may begin in a launch gap; its mean is not what happens before the kernel does.
+    const place = running.length ? interval : -1;
     const waiting = time >= motion.end_us ? "done" : "launch gap";
     this.now.textContent = `${short(motion.variant, 26)} – ${short(names || waiting, 48)}`;
     const dram = place < 0 ? 0 : (this.links[4].sums.rate(place) + this.links[5].sums.rate(place)) * 1e6;
-    const reads = this.motion.sums.l2_read_sectors[place];
+    const reads = place < 0 ? 0 : this.motion.sums.l2_read_sectors[place];
     const hits = this.motion.sums.l2_read_hits[place];
     this.boxes[3].textContent = `${whole((100 * dram) / motion.peaks.dram)} % of its peak now`;
     this.boxes[2].textContent = reads ? `${whole((100 * hits) / reads)} % of sectors read here were here` : "not read now";
-    const loads = motion.sums.l1_global_load_sectors[place];
+    const loads = place < 0 ? 0 : motion.sums.l1_global_load_sectors[place];
     const found = motion.sums.l1_global_load_hits[place];
     this.boxes[1].textContent = loads ? `${whole((100 * found) / loads)} % of loaded sectors were here` : "no loads now";
     const warps = place < 0 ? 0 : motion.states[place].reduce((all, one) => all + one, 0);

@@ -25,6 +25,14 @@ MAGIC = b"stallscope-checkpoint 1\n"
 SEAL_DIGITS = 64
 MOST_BYTES = 4 << 30
 HEADER, STATE, TABLE = "header.json", "state.json", ".npy"
+OTHER = {
+    "engine": "the other engine",
+    "model": "another version of the model",
+    "card": "another card",
+    "traces": "other traces",
+    "options": "other options (launch, intervals, state of L2, kept requests or blocks)",
+}
+"""What a checkpoint belongs to that does not fit, by the header's name."""
 REMEDY = "resume with the same model, card, traces and options, or start again without --resume"
 
 
@@ -95,5 +103,4 @@ def check_fit(checkpoint: Checkpoint, expected: Mapping[str, Any], place: str) -
     """An InputError that names the first thing in which a checkpoint differs from the replay."""
     for name, value in expected.items():
         if checkpoint.header.get(name) != value:
-            was = checkpoint.header.get(name)
-            raise InputError(place, f"belongs to another {name} ({was}, now {value})", REMEDY)
+            raise InputError(place, f"belongs to {OTHER[name]}", REMEDY)
