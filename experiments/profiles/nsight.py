@@ -22,13 +22,12 @@ from hwmodels.errors import InputError
 from simulator.trace import limits as trace_limits
 
 REMEDY = "give what `ncu --csv` printed, details or raw page"
-FIXED = (
+COMMON = (
     "ID",
     "Process ID",
     "Process Name",
     "Host Name",
     "Kernel Name",
-    "Kernel Time",
     "Context",
     "Stream",
     "Block Size",
@@ -36,6 +35,8 @@ FIXED = (
     "Device",
     "CC",
 )
+"""Columns that every row has, on both pages, in this order."""
+FIXED = (*COMMON, "Kernel Time")
 """Columns of the raw page that are no metrics."""
 UNITS = {
     "nsecond": ("ns", 1.0),

@@ -12,25 +12,13 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from experiments.profiles.nsight import COMMON
 from experiments.profiles.nsight_names import NAMES, Name
 
 if TYPE_CHECKING:
     from hwmodels import Gpu
 
 OURS = "stallscope"
-COMMON = (
-    "ID",
-    "Process ID",
-    "Process Name",
-    "Host Name",
-    "Kernel Name",
-    "Context",
-    "Stream",
-    "Block Size",
-    "Grid Size",
-    "Device",
-    "CC",
-)
 PAGES = ("details", "raw")
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.config import Config
+from simulator.sources import digest_of
 
 if TYPE_CHECKING:
     from hwmodels import Gpu
 
-ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("hwmodels/**/*.py", "simulator/**/*.py", "experiments/workload.py", "experiments/sweep/row.py")
 LIBRARIES = ("numpy", "onnx")
 LABELS = ("name", "gpu", "set", "fusion", "sweep", "workload.onnx", "workload.traces", "threads")
@@ -45,13 +45,7 @@ def key_of(config: Config, gpu: Gpu, variant: str) -> str:
 @functools.cache
 def model_version() -> str:
     """The digest of the sources that results depend on, as they were when first asked."""
-    hashed = hashlib.sha256()
-    for name in LIBRARIES:
-        hashed.update(f"{name} {version(name)}\n".encode())
-    for pattern in SOURCES:
-        for path in sorted(ROOT.glob(pattern)):
-            hashed.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
-    return hashed.hexdigest()
+    return digest_of(SOURCES, *(f"{name} {version(name)}" for name in LIBRARIES))
 
 
 def files_of(config: Config) -> list[Any]:

@@ -15,9 +15,9 @@ from pathlib import Path
 from experiments.validation.request import Request
 from hwmodels import Gpu
 from simulator.machine.compiled.cache import user_folder
+from simulator.sources import digest_of
 from simulator.statistics.files import write_text
 
-ROOT = Path(__file__).resolve().parents[2]
 SOURCES = (
     "hwmodels/**/*.py",
     "simulator/machine/*.py",
@@ -36,11 +36,7 @@ SOURCES = (
 @cache
 def model_version() -> str:
     """The digest of everything that an answer depends on beside the card."""
-    hashed = hashlib.sha256()
-    for pattern in SOURCES:
-        for path in sorted(ROOT.glob(pattern)):
-            hashed.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
-    return hashed.hexdigest()[:24]
+    return digest_of(SOURCES)[:24]
 
 
 def folder() -> Path:
@@ -49,14 +45,14 @@ def folder() -> Path:
 
 
 @lru_cache(maxsize=256)
-def digest_of(gpu: Gpu) -> str:
+def _card(gpu: Gpu) -> str:
     """The digest of a card's numbers."""
     return gpu.digest()
 
 
 def place_of(wanted: Request, gpu: Gpu) -> Path:
     """The file of an answer."""
-    what = json.dumps([digest_of(gpu), wanted.replay, wanted.parameters])
+    what = json.dumps([_card(gpu), wanted.replay, wanted.parameters])
     return folder() / model_version() / f"{hashlib.sha256(what.encode()).hexdigest()[:32]}.json"
 
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from simulator.fusion.groups import Group, operators_of
+from simulator.sources import digest_of
 from simulator.workload.build import KernelMaker
 from simulator.workload.graph import Graph
 
-ROOT = Path(__file__).resolve().parents[2]
 SOURCES = (
     "hwmodels/**/*.py",
     "simulator/trace/**/*.py",
@@ -37,11 +36,7 @@ SOURCES = (
 @cache
 def version() -> str:
     """The digest of the sources."""
-    hashed = hashlib.sha256()
-    for pattern in SOURCES:
-        for path in sorted(ROOT.glob(pattern)):
-            hashed.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
-    return hashed.hexdigest()[:24]
+    return digest_of(SOURCES)[:24]
 
 
 def signature(

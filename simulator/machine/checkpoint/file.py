@@ -19,7 +19,7 @@ import numpy as np
 
 from hwmodels.errors import InputError
 from simulator.machine.checkpoint.seal import fits, seal
-from simulator.statistics.files import write_with
+from simulator.statistics.files import write_bytes
 
 MAGIC = b"stallscope-checkpoint 1\n"
 SEAL_DIGITS = 64
@@ -63,8 +63,7 @@ def pack(checkpoint: Checkpoint) -> bytes:
 
 def write(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint whole; an InputError where the place can't be written."""
-    data = pack(checkpoint)
-    write_with(path, lambda file: file.write(data))
+    write_bytes(path, pack(checkpoint))
 
 
 def read(path: Path) -> Checkpoint:

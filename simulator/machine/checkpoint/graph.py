@@ -9,7 +9,7 @@ checkpoint names code.
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import deque
 from collections.abc import Iterator, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -24,7 +24,7 @@ from simulator.trace.schema import KernelTrace
 
 UNIT_MODULE = "simulator.machine.reference."
 SEQUENCES: dict[type, str] = {list: "l", deque: "q", set: "s"}
-MAPPINGS: dict[type, str] = {dict: "d", OrderedDict: "o", defaultdict: "d"}
+MAPPING = "d"
 FIXED = (Bell, Clockwork, MethodType, FunctionType, BuiltinFunctionType)
 """Fields of units that stay as the constructor left them."""
 FIXED_MODULES = ("hwmodels.", "simpy.", "simulator.machine.links")
@@ -42,9 +42,7 @@ def _declared(*modules: Any) -> dict[str, type]:
     return found
 
 
-RECORDS: dict[str, type] = {
-    **_declared(state, state_l2, state_crossbar, state_dram, messages, record),
-}
+RECORDS: dict[str, type] = _declared(state, state_l2, state_crossbar, state_dram, messages, record)
 NAMES = {kind: name for name, kind in RECORDS.items()}
 
 
@@ -124,7 +122,6 @@ class Writer:
         self.unit_at = {id(unit): place for place, unit in enumerate(units)}
         self.place: dict[int, int] = {}
         self.objects: list[list[Any]] = []
-        self._kept: list[Any] = []
         self._waiting: list[tuple[Any, int]] = []
 
     def write(self) -> dict[str, Any]:
@@ -158,7 +155,7 @@ class Writer:
 
     def _object(self, thing: Any) -> int:
         if id(thing) not in self.place:
-            kind = SEQUENCES.get(type(thing)) or MAPPINGS.get(type(thing)) or NAMES.get(type(thing))
+            kind = MAPPING if type(thing) is dict else SEQUENCES.get(type(thing)) or NAMES.get(type(thing))
             if isinstance(thing, deque) and thing.maxlen is not None:
                 kind = f"q{thing.maxlen}"
             if kind is None:
@@ -166,7 +163,6 @@ class Writer:
                     "checkpoint", f"no place for a {type(thing).__qualname__}", "report it; run without one"
                 )
             self.place[id(thing)] = len(self.objects)
-            self._kept.append(thing)
             self._waiting.append((thing, len(self.objects)))
             self.objects.append([kind])
         return self.place[id(thing)]
@@ -176,7 +172,7 @@ class Writer:
             return [self.value(item) for item in sorted(thing)]
         if type(thing) in SEQUENCES:
             return [self.value(item) for item in thing]
-        if type(thing) in MAPPINGS:
+        if type(thing) is dict:
             return [[self.value(key), self.value(item)] for key, item in thing.items()]
         return [self.value(getattr(thing, name, None)) for name in fields_of(thing)]
 
@@ -197,16 +193,7 @@ class Reader:
             if type(unit).__name__ != kind:
                 raise KeyError(kind)
             for name, value in fields.items():
-                self._put(unit, name, self.value(value))
-
-    def _put(self, unit: Any, name: str, value: Any) -> None:
-        # Several units may hold one container by name: it is filled in place where it can be.
-        mine = getattr(unit, name, None)
-        if isinstance(mine, defaultdict):
-            mine.clear()
-            mine.update(value)
-        else:
-            setattr(unit, name, value)
+                setattr(unit, name, self.value(value))
 
     def value(self, written: Any) -> Any:
         """What `Writer.value` was given."""
@@ -232,8 +219,10 @@ class Reader:
 
     @staticmethod
     def _empty(kind: str) -> Any:
-        for known in (*SEQUENCES, dict, OrderedDict):
-            if kind in (SEQUENCES.get(known), MAPPINGS.get(known)):
+        if kind == MAPPING:
+            return {}
+        for known, name in SEQUENCES.items():
+            if kind == name:
                 return known()
         if kind[0] == "q":
             return deque(maxlen=int(kind[1:]))
@@ -244,7 +233,7 @@ class Reader:
             thing.update(self.value(item) for item in content)
         elif type(thing) in SEQUENCES:
             thing.extend(self.value(item) for item in content)
-        elif type(thing) in MAPPINGS:
+        elif type(thing) is dict:
             thing.update((self.value(key), self.value(item)) for key, item in content)
         else:
             for name, value in zip(fields_of(thing), content, strict=True):

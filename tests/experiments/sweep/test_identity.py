@@ -103,7 +103,7 @@ def test_another_version_of_the_program_has_other_keys(monkeypatch, tmp_path: Pa
     before = key({})
     (tmp_path / "simulator").mkdir()
     (tmp_path / "simulator" / "rule.py").write_text("x = 1\n")
-    monkeypatch.setattr(identity, "ROOT", tmp_path)
+    monkeypatch.setattr("simulator.sources.ROOT", tmp_path)
     identity.model_version.cache_clear()
     try:
         changed = key({})
