@@ -2,7 +2,8 @@
 spills, where each intermediate lives, and why operators stayed apart, as one document.
 
 Nothing is replayed unless it is asked for: registers, spills and shared memory follow from the programs
-alone. Cycles are null then.
+alone. Cycles are those of the rung that planned, or of a dearer one or of a replay if that is asked for; each
+group says which.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from hwmodels.errors import InputError
 FS_PER_US = 10**9
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from experiments.config import Config
     from experiments.planner import PartPlan
     from hwmodels import Gpu
@@ -49,7 +52,7 @@ def plan_document(
         raise InputError(
             f"{config.place}:workload", f"{config.source} have no operators to plan", "name a model"
         )
-    parts = plans_of(config, strategy, gpu, wishes.rung or ("analytic" if wishes.check else None))
+    parts = plans_of(config, strategy, gpu, wishes.rung or ("analytic" if strategy == "none" else None))
     plans = [part.plan for part in parts]
     explained = [_edges(part, strategy, gpu) for part in parts]
     edges = [found for found, _ in explained]
@@ -79,20 +82,31 @@ def plan_document(
         "opaque": [reason for plan in plans for reason in plan.opaque],
         "dataflow": _dataflow(plans, edges),
     }
-    if wishes.check:
-        _with_prices(document, parts, wishes.check)
+    _with_prices(document, parts, wishes.check)
     return document, [trace for plan in plans for trace in plan.traces]
 
 
-def _with_prices(document: dict[str, Any], parts: list[PartPlan], rung: str) -> None:
-    """Cycles of each group by a rung, each group by itself."""
-    prices = []
+def _with_prices(document: dict[str, Any], parts: list[PartPlan], check: str | None) -> None:
+    """Cycles of each group by itself, by the rung that planned it or a dearer one."""
+    priced = []
     for part in parts:
         if part.planner is not None:
+            rung = check or part.rung
             part.planner.prepare(part.partition, rung)
-            prices += [part.planner.price(group, rung) for group in part.partition]
-    for group, price in zip(document["groups"], prices, strict=True):
-        group["cycles"] = price.cycles if price.kernels else None
+            priced += [(rung, part.planner.price(group, rung)) for group in part.partition]
+    for group, (rung, price) in zip(document["groups"], priced, strict=True):
+        if price.refusal is None:
+            _set_cycles(group, [kernel.cycles for kernel in price.kernels], rung)
+
+
+def _set_cycles(group: dict[str, Any], cycles: Sequence[int], source: str) -> None:
+    """Cycles of a group's kernels and their sum, none for a view; `source` is a rung of the cost ladder, or
+    "replay".
+    """
+    for kernel, count in zip(group["kernels"], cycles, strict=True):
+        kernel["cycles"] = count
+    group["cycles"] = sum(cycles)
+    group["cycles_by"] = source
 
 
 def _edges(part: PartPlan, strategy: str, gpu: Gpu) -> tuple[tuple[Residence, ...], dict[Edge, Why]]:
@@ -213,6 +227,7 @@ def _group(group: Group, kernels: list[Planned]) -> dict[str, Any]:
         "shared_bytes_per_block": max((trace.shared_bytes_per_block for trace in traces), default=0),
         "form": _form(kernels),
         "cycles": None,
+        "cycles_by": None,
         "view": not kernels,
         "kernels": [_kernel(kernel) for kernel in kernels],
     }
@@ -235,6 +250,7 @@ def _kernel(kernel: Planned) -> dict[str, Any]:
         "registers_per_thread": trace.registers_per_thread,
         "spill_bytes_per_thread": trace.local_bytes_per_thread,
         "shared_bytes_per_block": trace.shared_bytes_per_block,
+        "cycles": None,
         "spilled": list(allocation.spilled_names),
         "recomputed": list(allocation.recomputed_names),
         "pressure": allocation.liveness.pressure(),
@@ -291,5 +307,4 @@ def with_cycles(document: dict[str, Any], cycles: list[int]) -> None:
     """Write replayed cycles, one a kernel in launch order, into the groups; a group's are the sum."""
     left = iter(cycles)
     for group in document["groups"]:
-        if group["kernels"]:
-            group["cycles"] = sum(next(left) for _ in group["kernels"])
+        _set_cycles(group, [next(left) for _ in group["kernels"]], "replay")

@@ -25,8 +25,9 @@ MODEL is an ONNX file, a name from the onnx package (light_resnet50), a config f
 operators, or the name of a shipped config. Strategies: none, vertical, horizontal, horizontal-then-vertical,
 vertical-then-horizontal, best; after published fusers: tvm-style, xla-style, inductor-style; analytic-toy.
 Groups are priced by arithmetic (--cost analytic), and for `best` by sampled replays (--cost sampled); prices
-are kept in the user's cache folder. The plan itself is not replayed and its cycles are null, unless
---simulate is given. L2 by chance is an estimate: what is moved between write and read fits.
+are kept in the user's cache folder. A group's cycles are those of the rung that planned it, of --check, or
+with --simulate those of a replay of the whole plan. L2 by chance is an estimate: what is moved between write
+and read fits.
 --out also draws the plan: groups, where values live, and the windows with their marks.
 """
 CONFIG_ENDS = {".yaml", ".yml"}

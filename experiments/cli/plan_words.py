@@ -11,6 +11,14 @@ BARS = "▁▂▃▄▅▆▇█"
 CURVE_CHARACTERS = 60
 MOST_NAMES = 12
 MOST_PAIRS = 4
+SOURCES = {
+    "bytes": "the byte bound",
+    "analytic": "arithmetic, each kernel by itself",
+    "sampled": "sampled replays, each group by itself",
+    "full": "replays, each group by itself",
+    "replay": "a replay of all kernels in a row",
+}
+"""Where a group's cycles are from."""
 
 
 def words(document: dict[str, Any]) -> str:
@@ -52,7 +60,7 @@ def _kernels(document: dict[str, Any]) -> list[str]:
     rows = []
     for group in document["groups"]:
         for number, kernel in enumerate(group["kernels"]):
-            cycles = "-" if group["cycles"] is None or number else f"{group['cycles']:,}"
+            cycles = "-" if kernel["cycles"] is None else f"{kernel['cycles']:,}"
             rows.append(
                 (
                     kernel["kernel"],
@@ -66,7 +74,9 @@ def _kernels(document: dict[str, Any]) -> list[str]:
                 )
             )
     headers = ["kernel", "operators", "blocks", "threads", "registers", "spill B", "shared B", "cycles"]
-    return ["Kernels", *_aligned(headers, rows)]
+    by = {group["cycles_by"]: None for group in document["groups"] if group["cycles"]}
+    source = f"; cycles by {' and '.join(SOURCES[one] for one in by)}" if by else ""
+    return [f"Kernels{source}", *_aligned(headers, rows)]
 
 
 def _pressure(document: dict[str, Any]) -> list[str]:

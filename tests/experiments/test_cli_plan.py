@@ -55,8 +55,9 @@ def test_json_has_the_keys_of_the_interface(capsys: pytest.CaptureFixture[str]) 
     for group in plan["groups"]:
         assert 64 <= group["registers_per_thread"] <= 168
         assert group["spill_bytes_per_thread"] == 0
-        assert group["cycles"] is None
         (kernel,) = group["kernels"]
+        assert group["cycles"] == kernel["cycles"] > 0
+        assert group["cycles_by"] == "analytic"
         assert kernel["registers_per_thread"] == group["registers_per_thread"]
         assert max(kernel["pressure"]) == kernel["pressure_peak"]
         assert sum(kernel["live_words_at_peak"].values()) == kernel["pressure_peak"]
@@ -99,6 +100,7 @@ def test_words_say_what_the_document_says(capsys: pytest.CaptureFixture[str]) ->
     assert main(PART) == 0
     out = capsys.readouterr().out
     assert "6 kernels before, 2 after" in out
+    assert "Kernels; cycles by arithmetic, each kernel by itself" in out
     assert "one kernel tiles one of n10 (Conv) and n12 (Conv)" in out
     assert "fused in conv_bn_sum_relu:n12" in out
     assert any(set(line.strip()) <= set(BARS) for line in out.splitlines() if line.strip())
@@ -123,6 +125,11 @@ def test_a_config_with_operators_is_planned_replayed_and_written(
     plan = document(capsys, "plan", str(config), "--simulate", "--out", str(tmp_path / "plan"))
     assert (apart["kernels_after"], plan["kernels_after"]) == (2, 1)
     assert plan["groups"][0]["cycles"] > 0
+    assert [group["cycles_by"] for group in (*apart["groups"], *plan["groups"])] == [
+        "analytic",
+        "analytic",
+        "replay",
+    ]
     assert json.loads((tmp_path / "plan" / "plan.json").read_text(encoding="utf-8")) == plan
     assert "1 after" in (tmp_path / "plan" / "plan.txt").read_text(encoding="utf-8")
 

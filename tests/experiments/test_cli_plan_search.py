@@ -63,6 +63,9 @@ def test_every_strategy_of_the_interface_plans(
     members = [operator for group in plan["groups"] for operator in group["operators"]]
     assert sorted(set(members)) == [f"n{at}" for at in range(len(CHAIN))]
     assert {group["form"] for group in plan["groups"]} <= {"vertical", "block-split", "thread-split"}
+    # No strategy leaves a kernel without cycles, and no line of the words without them.
+    assert all(kernel["cycles"] > 0 for group in plan["groups"] for kernel in group["kernels"])
+    assert all(group["cycles"] == sum(one["cycles"] for one in group["kernels"]) for group in plan["groups"])
 
 
 def test_windows_sensitivity_and_ladder_are_in_words_json_and_picture(

@@ -1,5 +1,5 @@
-"""The search with the simulator's own prices against every partition there is: 20 chains of up to 10 operators
-and 20 graphs of up to 8, on five SMs.
+"""The search with the simulator's own prices against every partition there is: 20 chains of up to 10
+operators and 20 graphs of up to 8, on five SMs.
 """
 
 import random
