@@ -118,6 +118,5 @@ function windowsDemo(root, data) {
     cap = at;
     build();
   })), stage);
-  if (doc.left_out) root.append(make("p", {}, `${doc.left_out} positions were not simulated within the time that the report was given.`));
   build();
 }

@@ -14,12 +14,13 @@ from experiments.cli import main
 from experiments.config import load_config
 from experiments.folder import read
 from experiments.report import demonstrations as module
+from experiments.report.chain import Chain, chain_of
 from experiments.report.graphs import behind, drawing
 from experiments.report.images import renamed
 from experiments.report.motion import LINKS, MOST_STEPS, motion
 from experiments.report.page import embedded, page
 from experiments.report.tables import cell, table_of
-from experiments.report.windows import Chain, chain_of, marks_of
+from experiments.report.windows import marks_of
 from experiments.run import cards_of
 from experiments.workload import parts_of
 from simulator.statistics.result import Result
