@@ -36,6 +36,8 @@ class Position:
     """Kernels in front of the window."""
     own: int = 0
     """Kernels of the window."""
+    alone: tuple[int, ...] = ()
+    """Of a window of one operator, how many kernels each operator of the chain has: one run shows all."""
     work: int = 0
     """Warp instructions of all kernels."""
     why_not: str = ""
@@ -82,21 +84,29 @@ class Chain:
             window = self.traces(cap, self.operators[first:last])
             after = [one for operator in self.operators[last:] for one in self.traces(cap, (operator,))]
             kernels = (*before, *window, *after)
+            each = self.operators if size == 1 else ()
+            alone = tuple(len(self.traces(cap, (operator,))) for operator in each)
             work = sum(int(sum(tally(one))) for one in kernels)
         except (InputError, ResultError) as error:
             return Position(cap, first, size, why_not=str(error))
-        return Position(cap, first, size, kernels, len(before), len(window), work)
+        return Position(cap, first, size, kernels, len(before), len(window), alone, work)
 
-    def row(self, config: Config, one: Position) -> dict[str, Any]:
-        """What the page shows of a position."""
+    def rows(self, config: Config, one: Position) -> list[dict[str, Any]]:
+        """What the page shows of a position: a row, or one for each operator where none is fused."""
         row: dict[str, Any] = {"cap": one.cap, "first": one.first, "size": one.size}
         if one.why_not:
-            return {**row, "why_not": one.why_not}
+            return [{**row, "why_not": one.why_not}]
         try:
             result = self._replay(config, one)
         except (InputError, ResultError) as error:
-            return {**row, "why_not": str(error)}
-        return {**row, **numbers(result, one.before, one.own)}
+            return [{**row, "why_not": str(error)}]
+        if not all(one.alone):
+            return [{**row, **numbers(result, one.before, one.own)}]
+        starts = [sum(one.alone[:at]) for at in range(len(one.alone))]
+        places = list(zip(starts, one.alone, strict=True)) or [(one.before, one.own)]
+        return [
+            {**row, "first": one.first + at, **numbers(result, *place)} for at, place in enumerate(places)
+        ]
 
     def _replay(self, config: Config, one: Position) -> Result:
         from simulator import replay

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simulator.statistics.result import Result
 
 FILE_NAME = "demonstrations.json"
-FORMAT = 2
+FORMAT = 3
 MOST_BYTES = 100_000_000
 FOR_COMPARED = 0.5
 """Share of the time that the strategies may take; the windows have what is left of it."""

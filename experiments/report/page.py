@@ -23,7 +23,7 @@ from experiments.report.demonstrations import demonstrations
 from experiments.report.graphs import Behind, behind, drawing
 from experiments.report.images import Image, images
 from experiments.report.motion import motion
-from experiments.report.tables import Table, result_tables, table_of
+from experiments.report.tables import ON_PAPER, Table, result_tables, table_of
 from experiments.report.words import sentences
 from experiments.table import cut_short, verdict
 from hwmodels.errors import InputError
@@ -101,6 +101,7 @@ def render(
         why_no_windows=extra["why_not"] or "No two operators of this graph can share a kernel.",
         why_no_graph=found.why_not,
         said=sentences(extra),
+        on_paper=ON_PAPER,
         has_windows=bool(data["windows"]),
         has_graph=data["graph"] is not None,
         # Raw strings: the style and the program are ours, and the data have no mark-up left in them.
@@ -128,6 +129,8 @@ def identities(results: Sequence[Result]) -> Table:
     if not frames:
         return table_of("identities", "Identities", pd.DataFrame(columns=["name", "checked", "held"]))
     every = pd.concat(frames, ignore_index=True)
+    # One row for all SMs, and one for all memory partitions: each of them is checked by itself.
+    every["name"] = every["name"].str.replace(r"^(SM|memory partition) \d+ ", r"every \1's ", regex=True)
     counted = every.groupby("name", sort=False)["holds"].agg(checked="size", held="sum").reset_index()
     return table_of("identities", "Identities: what must add up, and does", counted.astype({"held": int}))
 

@@ -68,6 +68,7 @@ class Windows:
             key=lambda one: one[1],
         )
         self.positions = [self.chain.position(*one) for one in wanted]
+        self.left_out = len(self.positions)
         self.work = sum(one.work for one in self.positions)
 
     def replayed(
@@ -76,6 +77,7 @@ class Windows:
         """A row a position until the time is over; None as soon as it will not do and there is less to do."""
         began, done = time.monotonic(), 0
         rows: list[dict[str, Any]] = []
+        self.left_out = len(self.positions)
         for one in self.positions:
             now = time.monotonic()
             if now > until:
@@ -83,7 +85,8 @@ class Windows:
             passed = now - began
             if may_give_up and passed > TRIED_SECONDS and passed * self.work > done * (until - began):
                 return None
-            rows.append(self.chain.row(self.share.config, one))
+            rows += self.chain.rows(self.share.config, one)
+            self.left_out -= 1
             done += one.work
             if report is not None:
                 report(done / max(1, self.work), 0)
@@ -98,7 +101,7 @@ class Windows:
             "operators": [{"name": one.name, "kind": one.kind} for one in self.chain.operators],
             "caps": self.caps,
             "windows": rows,
-            "left_out": len(self.positions) - len(rows),
+            "left_out": self.left_out,
             "registers_max": whole.register_file.max_per_thread,
             "marks": {str(cap): marks_of([row for row in rows if row["cap"] == cap]) for cap in self.caps},
             "recorded": recorded(results, whole.name, names),

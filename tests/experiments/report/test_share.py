@@ -81,12 +81,12 @@ def test_runs_that_prove_too_slow_give_way_to_a_smaller_share(monkeypatch: pytes
     config, parts, gpu = setting(set={}, **{"workload.batch": 16})
     clock = [0.0]
 
-    def row(self, _config, one):
+    def rows(self, _config, one):
         clock[0] += one.work / 2  # far slower than estimated
-        return {"cap": one.cap, "first": one.first, "size": one.size}
+        return [{"cap": one.cap, "first": one.first, "size": one.size}]
 
     monkeypatch.setattr("experiments.report.windows.time.monotonic", lambda: clock[0])
-    monkeypatch.setattr("experiments.report.chain.Chain.row", row)
+    monkeypatch.setattr("experiments.report.chain.Chain.rows", rows)
     whole_work = Windows(next(shares(config, parts, gpu))).work
     made = windows(config, parts, gpu, whole_work / 2 * 0.9)
     assert "40 of 80 SMs" in made["share"]
