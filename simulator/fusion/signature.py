@@ -25,6 +25,7 @@ SOURCES = (
     "simulator/statistics/*.py",
     "simulator/workload/**/*.py",
     "simulator/fusion/analytic.py",
+    "simulator/fusion/before.py",
     "simulator/fusion/footprint.py",
     "simulator/fusion/groups.py",
     "simulator/fusion/ladder.py",
