@@ -25,14 +25,10 @@ def test_a_batch_norm_is_folded_when_asked(fold, kernels):
 def test_kept_prices_decide_no_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search makes candidates' kernels only where no earlier run has kept their prices."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    operators = [
-        {"op": "BatchNormalization", "inputs": [f"x{at}"], "output": f"y{at}", "shape": [4, 16, 8, 8]}
-        for at in range(3)
-    ]
-    operators.append({"op": "Relu", "inputs": ["y0"], "output": "z", "shape": [4, 16, 8, 8]})
-    config = make_config({"workload.operators": operators, "gpu": ["v100-sxm2-16gb"]}, "c.yaml")
-    gpu = Gpu.from_card("v100-sxm2-16gb")
-    for name in ("horizontal", "vertical-then-horizontal"):
+    settings = {"workload.onnx": "light_resnet50", "workload.parts": [["n0", "n2"], ["n10", "n15"]]}
+    config = make_config(settings, "x")
+    gpu = Gpu.from_card("a100-sxm-40gb")
+    for name in ("vertical", "horizontal", "vertical-then-horizontal"):
         first, second = (make_variant(config, name, gpu).kernels for _ in range(2))
         assert first == second
         assert min(one.base_address for one in first[0].tensors) == FIRST_ADDRESS
