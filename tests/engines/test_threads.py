@@ -48,30 +48,27 @@ def test_a_run_that_keeps_requests_is_done_by_one():
     assert record_of(3, 4, keep_requests=True) == one
 
 
-def chain_of(table, first):
-    found = []
-    while first >= 0:
-        found.append(first)
-        first = int(table["next"][first])
-    return found
+def given_back(store, worker):
+    """What a worker has on its stack of nodes."""
+    own = store.pools_of(worker)[layout.P_NODES]
+    return store.stack_of(layout.P_NODES, worker)[: own["count"]].tolist()
 
 
 def test_a_worker_that_runs_low_gets_what_another_was_given_back():
     store = Store(2)
     store.pool(layout.P_NODES, 100, 10)
-    table = store.tables["nodes"]
+    before = len(store.tables["nodes"])
     poor, rich = (store.pools_of(worker)[layout.P_NODES] for worker in range(2))
     poor["left"] = 4
-    given_back = list(range(150, 190))
-    table["next"][given_back] = [*given_back[1:], -1]
-    rich["free"], rich["fresh"], rich["left"] = given_back[0], 191, 50
+    entries = list(range(150, 190))
+    store.stack_of(layout.P_NODES, 1)[:40] = entries
+    rich["count"], rich["fresh"], rich["left"] = 40, 191, 50
     store.grow_where_low()
-    assert len(store.tables["nodes"]) == len(table)
+    assert len(store.tables["nodes"]) == before
     assert poor["left"] + rich["left"] == 54
     assert poor["left"] >= poor["low"]
-    ours, theirs = chain_of(table, int(poor["free"])), chain_of(table, int(rich["free"]))
-    assert sorted(ours + theirs) == given_back
-    assert len(ours) == poor["left"] - 4
+    assert sorted(given_back(store, 0) + given_back(store, 1)) == entries
+    assert len(given_back(store, 0)) == poor["left"] - 4
 
 
 def test_where_nobody_has_enough_the_pool_grows():
@@ -84,7 +81,7 @@ def test_where_nobody_has_enough_the_pool_grows():
     table = store.tables["nodes"]
     pools = [store.pools_of(worker)[layout.P_NODES] for worker in range(2)]
     assert all(one["left"] >= one["low"] for one in pools)
-    assert all(one["address"] == table.ctypes.data for one in pools)
-    new = [entry for one in pools for entry in chain_of(table, int(one["free"]))]
+    assert len(store.stack_of(layout.P_NODES, 1)) == len(table)
+    new = given_back(store, 0) + given_back(store, 1)
     assert len(set(new)) == len(new)
     assert set(new) == set(np.arange(before, len(table)).tolist())

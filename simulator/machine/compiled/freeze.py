@@ -12,7 +12,7 @@ import numpy as np
 
 from simulator.machine.compiled.jit import address_of
 from simulator.machine.compiled.layout_machine import MOVING
-from simulator.machine.compiled.store import POOL_TABLES
+from simulator.machine.compiled.store import POOL_TABLES, stack_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,9 +43,11 @@ def thaw(store: Store, state: Mapping[str, Any], tables: Mapping[str, np.ndarray
         table = mine if len(mine) == size else store.memory.table(size, mine.dtype)
         kept = tables[name]
         table.reshape(-1).view(np.int64)[: len(kept)] = kept
-        store.keep(name, table)
+        if name in store.record.dtype.names:
+            store.keep(name, table)
+        else:
+            store.tables[name] = table
     pools = store.tables["pools"]
-    for number, (name, _) in enumerate(POOL_TABLES):
-        if pools[number]["stride"]:
-            pools[number]["address"] = address_of(store.tables[name])
+    for number in range(len(POOL_TABLES)):
+        pools[number]["given"] = address_of(store.tables[stack_name(number)])
     store.set(**state["numbers"])

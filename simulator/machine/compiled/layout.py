@@ -69,18 +69,20 @@ NODE = plain(
 """,
     whole_lines=True,
 )
+SHELF_ROOM = 252
+"""Records of a kind that a component keeps."""
 POOL = plain("""
-    address    of the table
-    stride     integers of one record
-    free       first record that has been given back, −1 for none
+    given      address of the stack of records that have been given back
+    count      how many
     fresh      first record that has never been taken
     left       free records of both kinds
     low        how many must be left for a window
 """)
-SHELF = plain("""
-    free       first free record that a component keeps, −1 for none
-    count      how many
+SHELF = plain(f"""
+    count@4    free records that a component keeps
+    entries@4:{SHELF_ROOM} their indices, the latest last
 """)
+"""Free records stand in stacks, so that taking one reads nothing of the record itself, which lies far off."""
 QUEUE = plain("""
     head@4  first entry, −1 for none
     tail@4  last entry

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.jit import compiled, inlined, load, store
-from simulator.machine.compiled.layout import P_NODES, component, node, pool, queue, shelf
+from simulator.machine.compiled.layout import P_NODES, SHELF_ROOM, component, node, pool, queue, shelf
 from simulator.machine.messages import ACK, REPLY_CREDIT
 from simulator.machine.order import NEVER
 
@@ -22,8 +22,6 @@ WAYS = 3
 """Queues of an inbox, or of a worker's part of one."""
 LAUNCHER = 0
 """The grid launcher is component 0."""
-SHELF = 256
-"""Records of a kind that a component keeps."""
 WHEEL_OVERFLOW = 104
 """Error: a message to the crossbar is under way longer than its inbox reaches."""
 
@@ -34,38 +32,58 @@ def take(m: Any, which: int) -> int:
 
     The component that ticks looks first among those that it has given back itself: they are near at hand.
     """
-    own = shelf(m.shelves, m.current + which)
-    place = pool(m.pools, which)
-    index = own.free
-    if index >= 0:
-        own.free = load(place.address, index * place.stride)
+    return _take_off(m, m.current + which, which)
+
+
+@inlined
+def _take_off(m: Any, place: int, which: int) -> int:
+    own = shelf(m.shelves, place)
+    if own.count:
         own.count -= 1
-        return index
+        return own.entries[own.count]
+    return _from_pool(m, which)
+
+
+@inlined
+def _message_to(m: Any, target: int) -> int:
+    """A free entry from its receiver's shelf, to which it will return: so the receiver's messages lie close
+    together. The receivers to which several workers may speak at once are the main worker's.
+    """
+    if m.worker and (target == m.crossbar or target == LAUNCHER):
+        return take(m, P_NODES)
+    return _take_off(m, target * m.pool_count + P_NODES, P_NODES)
+
+
+@compiled
+def _from_pool(m: Any, which: int) -> int:
+    place = pool(m.pools, which)
     if place.left == 0:
         m.error = 1 + which
         return 0
     place.left -= 1
-    index = place.free
-    if index >= 0:
-        place.free = load(place.address, index * place.stride)
-        return index
-    index = place.fresh
+    if place.count:
+        place.count -= 1
+        return load(place.given, place.count)
     place.fresh += 1
-    return index
+    return place.fresh - 1
 
 
 @inlined
 def give(m: Any, which: int, index: int) -> None:
     """Give a record back, to the shelf of the component that ticks if there is room, or else to its pool."""
     own = shelf(m.shelves, m.current + which)
-    place = pool(m.pools, which)
-    if own.count < SHELF:
-        store(place.address, index * place.stride, own.free)
-        own.free = index
+    if own.count < SHELF_ROOM:
+        own.entries[own.count] = index
         own.count += 1
-        return
-    store(place.address, index * place.stride, place.free)
-    place.free = index
+    else:
+        _to_pool(m, which, index)
+
+
+@compiled
+def _to_pool(m: Any, which: int, index: int) -> None:
+    place = pool(m.pools, which)
+    store(place.given, place.count, index)
+    place.count += 1
     place.left += 1
 
 
@@ -236,7 +254,7 @@ def send(
     cycle = (now_fs + delay_fs + period - 1) // period
     arrival = cycle * period
     sender.sequence += 1
-    entry = take(m, P_NODES)
+    entry = _message_to(m, target)
     one = node(m.nodes, entry)
     one.kind = kind
     one.what = item

@@ -13,7 +13,7 @@ import numpy as np
 
 from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.jit import address_of
-from simulator.machine.compiled.layout import INTEGER_BYTES, LINE_BYTES
+from simulator.machine.compiled.layout import LINE_BYTES
 from simulator.machine.compiled.layout_machine import MACHINE, PRIVATE, SUMMED
 
 POOL_TABLES = (
@@ -145,16 +145,45 @@ class Store:
         self.records(name, kind, size * self.workers + 1)
         for worker in range(self.workers):
             own = self.pools_of(worker)[number]
-            own["stride"] = kind.itemsize // INTEGER_BYTES
-            own["free"] = -1
             own["fresh"] = 1 + size * worker
             own["left"] = size
             own["low"] = low
-            own["address"] = address_of(self.tables[name])
+        self._stacks(number)
+
+    def lay_out(self, number: int, ident: int, count: int, worker: int) -> None:
+        """Fill a component's shelf with records that lie side by side, so that what it takes and gives back
+        all the time stays within a few pages of memory.
+        """
+        own = self.pools_of(worker)[number]
+        count = min(count, layout.SHELF_ROOM, int(own["left"]) - int(own["low"]))
+        if count <= 0:
+            return
+        shelf = self.tables["shelves"][ident * len(POOL_TABLES) + number]
+        # The first to be taken is on top, and they are taken in the order in which they lie.
+        shelf["entries"][:count] = np.arange(own["fresh"] + count - 1, own["fresh"] - 1, -1)
+        shelf["count"] = count
+        own["fresh"] += count
+        own["left"] -= count
 
     def pools_of(self, worker: int) -> Any:
         """The pools of a worker."""
         return self.tables[_named("pools", worker)]
+
+    def stack_of(self, number: int, worker: int) -> Any:
+        """The stack of what a worker has of a pool's records that have been given back."""
+        return self.tables[_named(stack_name(number), worker)]
+
+    def _stacks(self, number: int) -> None:
+        """Stacks with room for all of a pool's records, with what was in those before."""
+        name = POOL_TABLES[number][0]
+        for worker in range(self.workers):
+            own = self.pools_of(worker)[number]
+            place = _named(stack_name(number), worker)
+            table = self.memory.table(len(self.tables[name]), np.dtype(np.int64))
+            if place in self.tables:
+                table[: own["count"]] = self.tables[place][: own["count"]]
+            self.tables[place] = table
+            own["given"] = address_of(table)
 
     def grow(self, number: int, worker: int) -> None:
         """Double a pool; what is new goes to one worker."""
@@ -163,34 +192,28 @@ class Store:
         table = self.memory.table(2 * len(old), kind)
         table[: len(old)] = old
         self.keep(name, table)
+        self._stacks(number)
         own = self.pools_of(worker)[number]
         own["left"] += len(table) - len(old)
         if self.workers > 1:
-            table["next"][len(old) : -1] = np.arange(len(old) + 1, len(table))
-            table["next"][-1] = own["free"]
-            own["free"] = len(old)
-        for each in range(self.workers):
-            self.pools_of(each)[number]["address"] = address_of(table)
+            # What has never been taken is a worker's own range, which ends where the next one's begins.
+            new = np.arange(len(old), len(table))
+            self.stack_of(number, worker)[own["count"] : own["count"] + len(new)] = new
+            own["count"] += len(new)
 
     def _level(self, number: int, worker: int) -> None:
         """Let the worker that has most of a pool give some of what it was given back."""
-        table = self.tables[POOL_TABLES[number][0]]
         own = self.pools_of(worker)[number]
-        rich = max((self.pools_of(each)[number] for each in range(self.workers)), key=lambda one: one["left"])
-        first = last = int(rich["free"])
-        moved = 0
-        while last >= 0 and moved < (rich["left"] - own["left"]) // 2 - 1:
-            moved += 1
-            following = int(table["next"][last])
-            if following < 0 or moved >= (rich["left"] - own["left"]) // 2 - 1:
-                break
-            last = following
-        if moved:
-            rich["free"] = table["next"][last]
-            table["next"][last] = own["free"]
-            own["free"] = first
-            rich["left"] -= moved
-            own["left"] += moved
+        which = max(range(self.workers), key=lambda each: self.pools_of(each)[number]["left"])
+        rich = self.pools_of(which)[number]
+        moved = min(int(rich["count"]), (int(rich["left"]) - int(own["left"])) // 2)
+        if moved > 0:
+            first = rich["count"] - moved
+            target = self.stack_of(number, worker)
+            target[own["count"] : own["count"] + moved] = self.stack_of(number, which)[first : first + moved]
+            for one, sign in ((own, 1), (rich, -1)):
+                one["count"] += sign * moved
+                one["left"] += sign * moved
 
     def grow_where_low(self) -> None:
         """Help every worker of whose pools one has got low: from another worker, or else with new records."""
@@ -201,6 +224,11 @@ class Store:
                     self._level(number, worker)
                 while own["left"] < own["low"]:
                     self.grow(number, worker)
+
+
+def stack_name(number: int) -> str:
+    """The table of a pool's records that have been given back."""
+    return f"{POOL_TABLES[number][0]}_given"
 
 
 def _named(name: str, worker: int) -> str:
