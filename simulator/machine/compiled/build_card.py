@@ -216,7 +216,7 @@ def _l2(store: Store, gpu: Gpu) -> None:
     store.records("l2_lines", layout_memory.L2_LINE, slots)
     store.integers("miss_heads", l2.slices * chains, -1)
     parts = gpu.memory_partitions
-    store.records("partitions", layout_memory.PARTITION, parts, due_fs=NEVER)
+    store.records("partitions", layout_memory.PARTITION, parts, due_fs=NEVER, way_fs=NEVER, returned=NEVER)
 
 
 def _launcher(store: Store, gpu: Gpu) -> None:

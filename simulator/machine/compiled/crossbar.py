@@ -13,7 +13,7 @@ from simulator.machine.compiled.counts import count, mark
 from simulator.machine.compiled.jit import compiled, load
 from simulator.machine.compiled.layout import P_NODES, component, node, packet
 from simulator.machine.compiled.layout_machine import machine_at
-from simulator.machine.compiled.order import arrived_at_crossbar, give, send, settle_crossbar
+from simulator.machine.compiled.order import arrived_at_crossbar, give, pass_on, settle_crossbar
 from simulator.machine.compiled.routing import crosses, owner
 from simulator.machine.messages import (
     ACK,
@@ -32,24 +32,24 @@ C_LINK_BYTES = INDEX["link_bytes"]
 
 
 @compiled
-def _request(m: Any, index: int, cycle: int, now_fs: int) -> None:
-    one = packet(m.packets, index)
-    start = crossbar_requests.accept(m, index, cycle)
+def _request(m: Any, entry: int, cycle: int, now_fs: int) -> None:
+    one = node(m.nodes, entry)
+    start = crossbar_requests.accept(m, one, cycle)
     if crosses(m, one.sm, one.slice):
-        partition_link.add(m, load(m.partition_of_sm, one.sm), start, REQUEST, index)
-        mark(one, CROSSBAR_REQUEST, start * m.l2_period_fs)
+        mark(packet(m.packets, one.what), CROSSBAR_REQUEST, start * m.l2_period_fs)
+        partition_link.add(m, load(m.partition_of_sm, one.sm), start, entry)
     else:
-        crossbar_requests.join(m, index, start, cycle, now_fs)
+        crossbar_requests.join(m, entry, start, cycle, now_fs)
 
 
 @compiled
-def _reply(m: Any, index: int, cycle: int, now_fs: int) -> None:
-    one = packet(m.packets, index)
+def _reply(m: Any, entry: int, cycle: int, now_fs: int) -> None:
+    one = node(m.nodes, entry)
     if crosses(m, one.sm, one.slice):
-        partition_link.add(m, one.slice // m.side_slices, cycle, REPLY, index)
-        mark(one, CROSSBAR_REPLY, now_fs)
+        mark(packet(m.packets, one.what), CROSSBAR_REPLY, now_fs)
+        partition_link.add(m, one.slice // m.side_slices, cycle, entry)
     else:
-        crossbar_replies.append(m, index, now_fs)
+        crossbar_replies.append(m, entry, now_fs)
 
 
 @compiled
@@ -58,25 +58,24 @@ def _consume(m: Any, cycle: int, now_fs: int) -> None:
         entry = arrived_at_crossbar(m, cycle)
         if entry < 0:
             return
-        kind = node(m.nodes, entry).kind
-        item = node(m.nodes, entry).what
-        give(m, P_NODES, entry)
+        one = node(m.nodes, entry)
+        kind = one.kind
         if kind == REQUEST:
-            _request(m, item, cycle, now_fs)
+            _request(m, entry, cycle, now_fs)
         elif kind == REPLY:
-            _reply(m, item, cycle, now_fs)
+            _reply(m, entry, cycle, now_fs)
         elif kind == ACK:
-            send(m, m.crossbar, 1 + packet(m.packets, item).sm, now_fs, m.crossbar_to_sm_fs, ACK, item, 0)
+            pass_on(m, entry, 1 + one.sm, now_fs, m.crossbar_to_sm_fs, ACK)
         elif kind == SLICE_CREDIT:
-            crossbar_requests.credit(m, item, cycle)
+            crossbar_requests.credit(m, one.what, cycle)
+            give(m, P_NODES, entry)
         elif kind == LINK_REQUEST:
-            to = owner(m, packet(m.packets, item).slice)
-            send(m, m.crossbar, to, now_fs, m.crossing_out_fs, kind, item, 0)
+            pass_on(m, entry, owner(m, one.slice), now_fs, m.crossing_out_fs, kind)
         elif kind == LINK_INVALIDATE:
-            to = owner(m, packet(m.packets, item).near)
-            send(m, m.crossbar, to, now_fs, m.crossing_out_fs, kind, item, 0)
+            to = owner(m, packet(m.packets, one.what).near)
+            pass_on(m, entry, to, now_fs, m.crossing_out_fs, kind)
         else:
-            partition_link.add(m, packet(m.packets, item).slice // m.side_slices, cycle, kind, item)
+            partition_link.add(m, one.slice // m.side_slices, cycle, entry)
 
 
 @compiled
@@ -87,20 +86,18 @@ def _cross(m: Any, cycle: int, now_fs: int) -> None:
         if entry < 0:
             return
         kind = node(m.nodes, entry).kind
-        index = node(m.nodes, entry).what
-        give(m, P_NODES, entry)
-        one = packet(m.packets, index)
+        one = packet(m.packets, node(m.nodes, entry).what)
         count(m, one.kernel, C_LINK_BYTES, one.payload)
         if kind == LINK_REPLY:
             # Its two messages carry the latency of the crossing.
-            send(m, m.crossbar, owner(m, one.near), now_fs, m.crossing_out_fs, kind, index, 0)
+            pass_on(m, entry, owner(m, one.near), now_fs, m.crossing_out_fs, kind)
             continue
         arrival = cycle + m.crossing_cycles
         mark(one, PARTITION_LINK, arrival * m.l2_period_fs)
         if kind == REQUEST:
-            crossbar_requests.join(m, index, arrival, cycle, now_fs)
+            crossbar_requests.join(m, entry, arrival, cycle, now_fs)
         else:
-            crossbar_replies.append_late(m, index, arrival)
+            crossbar_replies.append_late(m, entry, arrival)
 
 
 @compiled

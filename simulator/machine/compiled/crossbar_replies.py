@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.machine.compiled import order
 from simulator.machine.compiled.jit import compiled, inlined, load, store
-from simulator.machine.compiled.layout import P_NODES, node, packet, queue
+from simulator.machine.compiled.layout import node, queue
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.order import enqueue, give, popped, pushed, send, take
+from simulator.machine.compiled.order import pass_on, popped, pushed, send
 from simulator.machine.compiled.routing import crosses, owner
 from simulator.machine.messages import REPLY, REPLY_CREDIT
 from simulator.machine.order import NEVER
@@ -23,22 +24,21 @@ FIFO_OVERFLOW = 101
 
 
 @compiled
-def append(m: Any, index: int, now_fs: int) -> None:
+def append(m: Any, entry: int, now_fs: int) -> None:
     """A reply from its slice."""
-    which = m.q_reply + packet(m.packets, index).slice
+    which = m.q_reply + node(m.nodes, entry).slice
     if queue(m.queues, which).count >= m.reply_capacity:
         m.error = FIFO_OVERFLOW
-    enqueue(m, which, index, now_fs)
+    node(m.nodes, entry).key = now_fs
+    order.append(m, which, entry)
     m.replies_inside += 1
     enter(m, m.meter_crossbar + 1, now_fs)
 
 
 @compiled
-def append_late(m: Any, index: int, cycle: int) -> None:
+def append_late(m: Any, entry: int, cycle: int) -> None:
     """A reply that leaves the partition link at `cycle` and then joins the FIFO of its slice."""
     m.late_number += 1
-    entry = take(m, P_NODES)
-    node(m.nodes, entry).what = index
     m.late = pushed(m, m.late, entry, cycle, m.late_number)
 
 
@@ -57,7 +57,7 @@ def _propose(m: Any, slice_id: int, place: int, cycle: int) -> int:
     window = min(m.lookahead, fifo.count)
     entry = fifo.head
     for at in range(window):
-        if at >= place and load(m.reply_free, packet(m.packets, node(m.nodes, entry).what).sm) <= cycle:
+        if at >= place and load(m.reply_free, node(m.nodes, entry).sm) <= cycle:
             return at
         entry = node(m.nodes, entry).next
     return -1
@@ -94,15 +94,13 @@ def _grant(m: Any, sm: int, cycle: int, now_fs: int) -> None:
     slice_id = load(m.proposal, sm)
     entry = _withdraw(m, slice_id, load(m.proposal_place, sm))
     store(m.proposal, sm, -1)
-    index = node(m.nodes, entry).what
     leave(m, m.meter_crossbar + 1, now_fs, node(m.nodes, entry).key)
-    give(m, P_NODES, entry)
     m.replies_inside -= 1
-    payload = packet(m.packets, index).payload
+    payload = node(m.nodes, entry).payload
     store(m.reply_free, sm, cycle + max(1, (payload + m.reply_bytes - 1) // m.reply_bytes))
     store(m.turn, sm, (slice_id + 1) % m.slices)
     crossed = crosses(m, sm, slice_id)
-    send(m, m.crossbar, 1 + sm, now_fs, m.crossbar_to_sm_fs, REPLY, index, 0)
+    pass_on(m, entry, 1 + sm, now_fs, m.crossbar_to_sm_fs, REPLY)
     send(m, m.crossbar, owner(m, slice_id), now_fs, m.slice_to_crossbar_fs, REPLY_CREDIT, slice_id, crossed)
 
 
@@ -116,7 +114,7 @@ def _round(m: Any, pending: int, cycle: int, now_fs: int) -> int:
         place = _propose(m, slice_id, load(m.contenders, 2 * turn + 1), cycle)
         if place < 0:
             continue
-        sm = packet(m.packets, node(m.nodes, _entry_at(m, slice_id, place)).what).sm
+        sm = node(m.nodes, _entry_at(m, slice_id, place)).sm
         rival = load(m.proposal, sm)
         first = load(m.turn, sm)
         if rival < 0:
@@ -146,9 +144,7 @@ def arbitrate(m: Any, cycle: int, now_fs: int) -> None:
     while m.late >= 0 and node(m.nodes, m.late).key <= cycle:
         entry = m.late
         m.late = popped(m, entry)
-        index = node(m.nodes, entry).what
-        give(m, P_NODES, entry)
-        append(m, index, now_fs)
+        append(m, entry, now_fs)
     pending = 0
     if m.replies_inside:
         for slice_id in range(m.slices):

@@ -10,19 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.jit import compiled, inlined, load, store
-from simulator.machine.compiled.layout import P_NODES, node, packet
+from simulator.machine.compiled.layout import node
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.order import first_key, give, insert, pull, send, take
-from simulator.machine.compiled.routing import distance, owner, route
+from simulator.machine.compiled.order import first_key, insert, pass_on, pull, send
+from simulator.machine.compiled.routing import distance, owner
 from simulator.machine.messages import REQUEST, SM_CREDIT
 from simulator.machine.order import NEVER
 
 
 @compiled
-def accept(m: Any, index: int, cycle: int) -> int:
-    """Route a packet and pass it through its SM's port; the cycle in which it passes."""
-    one = packet(m.packets, index)
-    route(m, one)
+def accept(m: Any, one: Any, cycle: int) -> int:
+    """Pass a packet through its SM's port; the cycle in which it passes."""
     start = max(cycle, load(m.port_free, one.sm))
     store(m.port_free, one.sm, start + max(1, (one.payload + m.request_bytes - 1) // m.request_bytes))
     return start
@@ -41,13 +39,11 @@ def _arm(m: Any, slice_id: int, cycle: int) -> None:
 
 
 @compiled
-def join(m: Any, index: int, start: int, cycle: int, now_fs: int) -> None:
+def join(m: Any, entry: int, start: int, cycle: int, now_fs: int) -> None:
     """Put a packet that is through its port (and the link) at cycle `start` in line for its slice."""
-    one = packet(m.packets, index)
+    one = node(m.nodes, entry)
     m.request_number += 1
-    entry = take(m, P_NODES)
-    node(m.nodes, entry).what = index
-    node(m.nodes, entry).extra = now_fs
+    one.extra = now_fs
     ready = start + distance(m, one.sm, one.slice)
     insert(m, m.q_request + one.slice, entry, ready, m.request_number)
     enter(m, m.meter_crossbar, now_fs)
@@ -65,15 +61,14 @@ def credit(m: Any, slice_id: int, cycle: int) -> None:
 def _forward(m: Any, slice_id: int, cycle: int, now_fs: int) -> int:
     """Send the first packet of a queue to its slice; its SM."""
     entry = pull(m, m.q_request + slice_id)
-    index = node(m.nodes, entry).what
-    leave(m, m.meter_crossbar, now_fs, node(m.nodes, entry).extra)
-    give(m, P_NODES, entry)
-    one = packet(m.packets, index)
+    one = node(m.nodes, entry)
+    sm = one.sm
+    leave(m, m.meter_crossbar, now_fs, one.extra)
     store(m.slice_credits, slice_id, load(m.slice_credits, slice_id) - 1)
     store(m.slice_free, slice_id, cycle + max(1, (one.payload + m.slice_bytes - 1) // m.slice_bytes))
     _arm(m, slice_id, cycle)
-    send(m, m.crossbar, owner(m, slice_id), now_fs, m.crossbar_to_slice_fs, REQUEST, index, 0)
-    return one.sm
+    pass_on(m, entry, owner(m, slice_id), now_fs, m.crossbar_to_slice_fs, REQUEST)
+    return sm
 
 
 @compiled

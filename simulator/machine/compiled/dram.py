@@ -12,7 +12,7 @@ from typing import Any
 from simulator.machine.compiled import dram_refresh
 from simulator.machine.compiled.dram_candidates import column_candidate, row_candidate
 from simulator.machine.compiled.dram_command import D_FORWARDED, complete, issue_column, issue_row
-from simulator.machine.compiled.dram_queue import KEY_MASK, NONE, decoded, push
+from simulator.machine.compiled.dram_queue import KEY_BITS, KEY_MASK, NONE, decoded, held_place, push
 from simulator.machine.compiled.jit import compiled
 from simulator.machine.compiled.layout_memory import bank_at, channel, pseudo, transfer_at
 from simulator.machine.state_dram import FAR, READ, WRITE
@@ -34,8 +34,9 @@ def push_read(m: Any, ch: int, lane: int, entry: int, ck: int) -> None:
     pc = pseudo(m.pseudos, where)
     sector = transfer_at(m.transfers, entry).sector
     found = decoded(m, sector)
-    if pc.waiting[WRITE]:
-        index = bank_at(m.banks, where * m.bank_count + (found & KEY_MASK)).head[WRITE]
+    bank = bank_at(m.banks, where * m.bank_count + (found & KEY_MASK))
+    if bank.held[held_place(WRITE, found >> KEY_BITS)]:
+        index = bank.head[WRITE]
         while index >= 0:
             one = transfer_at(m.transfers, index)
             if one.sector == sector:

@@ -15,6 +15,7 @@ from simulator.machine.compiled.layout_memory import (
     MOST_GROUPS,
     bank_at,
     channel,
+    partition,
     pseudo,
     transfer_at,
 )
@@ -45,7 +46,10 @@ def complete(m: Any, ch: int, index: int, done: int, first: int, column: int) ->
     one.column_ck = column
     one.done_ck = done
     cycle = -(-(done * m.clock_fs + m.controller_fs) // m.l2_period_fs) + m.back_cycles
-    insert_transfer(m, m.q_returned + ch // m.part_channels, index, cycle, 4 * one.line + 3 - one.bit)
+    part = ch // m.part_channels
+    insert_transfer(m, m.q_returned + part, index, cycle, 4 * one.line + 3 - one.bit)
+    own = partition(m.partitions, part)
+    own.returned = min(own.returned, cycle)
 
 
 @inlined

@@ -46,9 +46,15 @@ def decoded(m: Any, sector: int) -> int:
 
 
 @inlined
+def held_place(mode: int, row: int) -> int:
+    """Where a bank counts its requests for rows like this one."""
+    return 4 * mode + ((row ^ row >> 2) & 3)
+
+
+@inlined
 def first_of_row(m: Any, bank: Any, mode: int, row: int) -> int:
-    """The oldest request of a bank for a row, −1 for none."""
-    index = bank.head[mode]
+    """The oldest request of a bank for a row, −1 for none; most that are not there are not searched for."""
+    index = bank.head[mode] if row >= 0 and bank.held[held_place(mode, row)] else -1
     while index >= 0:
         one = transfer_at(m.transfers, index)
         if one.row == row:
@@ -78,6 +84,7 @@ def push(m: Any, ch: int, lane: int, mode: int, index: int, found: int, ck: int)
     pc.waiting[mode] += 1
     bank.waiting[mode] += 1
     same = first_of_row(m, bank, mode, row)
+    bank.held[held_place(mode, row)] += 1
     one.before = bank.tail[mode]
     if bank.tail[mode] < 0:
         bank.head[mode] = index
@@ -94,6 +101,7 @@ def push(m: Any, ch: int, lane: int, mode: int, index: int, found: int, ck: int)
 def remove(m: Any, bank: Any, mode: int, index: int) -> None:
     """Take a served request out of its bank's queue; it still belongs to the caller."""
     one = transfer_at(m.transfers, index)
+    bank.held[held_place(mode, one.row)] -= 1
     if one.before < 0:
         bank.head[mode] = one.next
     else:

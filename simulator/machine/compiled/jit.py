@@ -53,6 +53,9 @@ inlined: Callable[[Function], Function]
 accessor: Callable[[np.dtype[Any]], Callable[[int, int], Any]]
 """For a type of record: a function (address of a table, index) → the record there."""
 
+ahead: Callable[[np.dtype[Any]], Callable[[int, int], None]]
+"""For a type of record: a function (address of a table, index) that asks memory for the record there."""
+
 
 def _checked(index: int) -> int:
     if index < 0:
@@ -71,6 +74,10 @@ def _same(function: Function) -> Function:
 
 def _accessor(_kind: np.dtype[Any]) -> Callable[[int, int], Any]:
     return lambda address, index: tables[address][_checked(index)]
+
+
+def _ahead(_kind: np.dtype[Any]) -> Callable[[int, int], None]:
+    return lambda _address, _index: None
 
 
 def _load(address: int, index: int) -> int:
@@ -103,12 +110,12 @@ if BUILDING:
     load, store, sequence, invoke = names.load, names.store, names.accessor(VIEW), names.invoke
     bit_count, lowest_bit = names.bit_count, names.lowest_bit
     load_shared, store_shared = names.load_shared, names.store_shared
-    compiled, inlined, accessor = names.compiled, names.inlined, names.accessor
+    compiled, inlined, accessor, ahead = names.compiled, names.inlined, names.accessor, names.ahead
 else:
     load, store, sequence, invoke = _load, _store, _sequence, _invoke
     bit_count, lowest_bit = _bit_count, _lowest_bit
     load_shared, store_shared = _load, _store
-    compiled, inlined, accessor = _same, _same, _accessor
+    compiled, inlined, accessor, ahead = _same, _same, _accessor, _ahead
 
 
 def address_of(table: np.ndarray[Any, Any]) -> int:

@@ -12,7 +12,8 @@ from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.jit import bit_count, compiled
 from simulator.machine.compiled.layout import P_PACKETS, PHASE_COUNT, packet
 from simulator.machine.compiled.layout_sm import l1_line, request_at, sm_at
-from simulator.machine.compiled.order import send, take
+from simulator.machine.compiled.order import send_packet, take
+from simulator.machine.compiled.routing import route
 from simulator.machine.compiled.tlb import extra_cycles
 from simulator.machine.messages import REQUEST, WRITE
 from simulator.machine.state_l2 import SECTOR_BYTES
@@ -33,7 +34,8 @@ def _send(m: Any, sm: int, index: int) -> None:
     sm_at(m.sm_states, sm).credits -= 1
     count(m, one.kernel, C_PACKETS, 1)
     count(m, one.kernel, C_PACKET_BYTES, one.payload)
-    send(m, 1 + sm, m.crossbar, one.last_fs, m.sm_to_crossbar_fs, REQUEST, index, 0)
+    route(m, one)
+    send_packet(m, 1 + sm, m.crossbar, one.last_fs, m.sm_to_crossbar_fs, REQUEST, index)
 
 
 @compiled

@@ -20,7 +20,7 @@ from simulator.machine.compiled.l2_writes import write
 from simulator.machine.compiled.layout import P_NODES, P_PACKETS, node, packet, queue
 from simulator.machine.compiled.layout_memory import l2_line, miss, slice_at
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.order import dequeue, enqueue, give, send
+from simulator.machine.compiled.order import append, dequeue, give, send
 from simulator.machine.compiled.routing import owner
 from simulator.machine.messages import READ, SLICE_CREDIT, WRITE
 from simulator.machine.order import NEVER
@@ -32,25 +32,31 @@ QUEUE_OVERFLOW = 100
 
 
 @inlined
-def arrive(m: Any, index: int, cycle: int, now_fs: int) -> None:
-    """A request of an SM."""
-    one = packet(m.packets, index)
+def _join(m: Any, which: int, entry: int, now_fs: int) -> None:
+    node(m.nodes, entry).key = now_fs
+    append(m, which, entry)
+
+
+@inlined
+def arrive(m: Any, entry: int, cycle: int, now_fs: int) -> None:
+    """A request of an SM, by the entry that brought it."""
+    one = packet(m.packets, node(m.nodes, entry).what)
     mark(one, CROSSBAR_REQUEST, now_fs)
     which = queue_of(m, one.slice, REQUESTS)
     if queue(m.queues, which).count >= m.l2_queue_depth:
         m.error = QUEUE_OVERFLOW
-    enqueue(m, which, index, now_fs)
+    _join(m, which, entry, now_fs)
     enter(m, meter_of(m, one.slice, INPUT_METER), now_fs)
     state = slice_at(m.slice_states, one.slice)
     state.due = min(state.due, cycle)
 
 
 @inlined
-def arrive_crossing(m: Any, index: int, cycle: int, now_fs: int) -> None:
+def arrive_crossing(m: Any, entry: int, cycle: int, now_fs: int) -> None:
     """A request of the other partition; its MSHR there bounds how many there can be."""
-    one = packet(m.packets, index)
+    one = packet(m.packets, node(m.nodes, entry).what)
     mark(one, PARTITION_LINK, now_fs)
-    enqueue(m, queue_of(m, one.slice, CROSSINGS), index, now_fs)
+    _join(m, queue_of(m, one.slice, CROSSINGS), entry, now_fs)
     enter(m, meter_of(m, one.slice, LINK_METER), now_fs)
     state = slice_at(m.slice_states, one.slice)
     state.due = min(state.due, cycle)

@@ -10,7 +10,7 @@ from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.jit import bit_count, compiled, inlined
 from simulator.machine.compiled.layout import P_PACKETS, PHASE_COUNT, packet
 from simulator.machine.compiled.layout_memory import l2_line, slice_at
-from simulator.machine.compiled.order import send, take
+from simulator.machine.compiled.order import send_packet, take
 from simulator.machine.compiled.routing import owner, peer
 from simulator.machine.messages import LINK_INVALIDATE
 from simulator.statistics.schema import INDEX
@@ -70,4 +70,4 @@ def invalidate_copy(m: Any, slice_id: int, asked: int, slot: int, now_fs: int) -
     count(m, one.kernel, C_INVALIDATIONS, 1)
     order = answer_to(m, asked, stale, 0)
     packet(m.packets, order).near = peer(m, slice_id)
-    send(m, owner(m, slice_id), m.crossbar, now_fs, m.crossing_in_fs, LINK_INVALIDATE, order, 0)
+    send_packet(m, owner(m, slice_id), m.crossbar, now_fs, m.crossing_in_fs, LINK_INVALIDATE, order)

@@ -25,7 +25,7 @@ from simulator.machine.compiled.layout_memory import l2_line, l2_waiter, miss, s
 from simulator.machine.compiled.memory_front import fetch
 from simulator.machine.compiled.meter import enter
 from simulator.machine.compiled.meter import leave as leave_meter
-from simulator.machine.compiled.order import give, send, take
+from simulator.machine.compiled.order import give, send_packet, take
 from simulator.machine.compiled.routing import owner, peer
 from simulator.machine.messages import ATOMIC, LINK_REQUEST, READ, REDUCE
 from simulator.machine.state_l2 import FREE
@@ -53,14 +53,15 @@ def meter_of(m: Any, slice_id: int, which: int) -> int:
 
 
 @inlined
-def _chain(m: Any, slice_id: int, line: int) -> int:
+def chain_of(m: Any, slice_id: int, line: int) -> int:
+    """Where the chain of a line's hash begins."""
     return slice_id * m.miss_chains + ((line ^ line >> 7) & (m.miss_chains - 1))
 
 
 @inlined
 def find(m: Any, slice_id: int, line: int) -> int:
     """The MSHR of a line, or −1."""
-    index = load(m.miss_heads, _chain(m, slice_id, line))
+    index = load(m.miss_heads, chain_of(m, slice_id, line))
     while index >= 0 and miss(m.misses, index).line != line:
         index = miss(m.misses, index).next
     return index
@@ -80,7 +81,7 @@ def open_miss(m: Any, slice_id: int, line: int, slot: int, far: int, now_fs: int
     one.requests = 0
     one.first = -1
     one.last = -1
-    chain = _chain(m, slice_id, line)
+    chain = chain_of(m, slice_id, line)
     one.next = load(m.miss_heads, chain)
     store(m.miss_heads, chain, index)
     slice_at(m.slice_states, slice_id).entries[far] += 1
@@ -135,7 +136,7 @@ def request(m: Any, slice_id: int, entry: int, asked: int, sectors: int, now_fs:
     question.near = slice_id
     for phase in range(PHASE_COUNT):
         question.phases[phase] = 0
-    send(m, owner(m, slice_id), m.crossbar, now_fs, wait_fs + m.crossing_in_fs, LINK_REQUEST, index, 0)
+    send_packet(m, owner(m, slice_id), m.crossbar, now_fs, wait_fs + m.crossing_in_fs, LINK_REQUEST, index)
 
 
 @compiled
@@ -231,7 +232,7 @@ def _serve_waiters(
 def _close(m: Any, slice_id: int, entry: int, cycle: int, now_fs: int) -> None:
     """The last sector of an MSHR has arrived."""
     holder = miss(m.misses, entry)
-    chain = _chain(m, slice_id, holder.line)
+    chain = chain_of(m, slice_id, holder.line)
     index = load(m.miss_heads, chain)
     if index == entry:
         store(m.miss_heads, chain, holder.next)

@@ -12,7 +12,7 @@ from simulator.machine.compiled.counts import mark
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.layout import P_NODES, node, packet, queue
 from simulator.machine.compiled.layout_memory import slice_at
-from simulator.machine.compiled.order import append, dequeue, first_key, give, insert, pull, send, take
+from simulator.machine.compiled.order import append, dequeue, first_key, give, insert, pull, send_packet, take
 from simulator.machine.compiled.routing import crosses, owner
 from simulator.machine.messages import ACK, LINK_REPLY, REPLY
 from simulator.statistics.phases import L2, PARTITION_LINK
@@ -59,7 +59,7 @@ def acknowledge(m: Any, slice_id: int, index: int, cycle: int, now_fs: int) -> N
         delay += crossing_fs
         mark(one, PARTITION_LINK, leave_fs + crossing_fs)
     one.payload = 0
-    send(m, owner(m, slice_id), m.crossbar, now_fs, delay, ACK, index, 0)
+    send_packet(m, owner(m, slice_id), m.crossbar, now_fs, delay, ACK, index)
 
 
 @inlined
@@ -81,7 +81,7 @@ def _send_first(m: Any, slice_id: int, which: int, cycle: int, now_fs: int, dela
     payload = packet(m.packets, index).payload
     port = m.slice_bytes
     slice_at(m.slice_states, slice_id).out_free = cycle + max(1, (payload + port - 1) // port)
-    send(m, owner(m, slice_id), m.crossbar, now_fs, delay_fs, kind, index, 0)
+    send_packet(m, owner(m, slice_id), m.crossbar, now_fs, delay_fs, kind, index)
     return index
 
 

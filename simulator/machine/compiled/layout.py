@@ -61,11 +61,14 @@ NODE = plain(
     next     following entry of a chain, queue or free list
     key      what a heap sorts by: a time
     order    what it sorts by among equal times
-    extra    a second number of the message; of a DRAM request: its sector
+    extra    a second number of the message
+    line     of a packet: line of memory
     what@4   index of what the entry is about
     child@4  heap: first child
-    kernel@4 kernel that it is charged to
-    kind@4   kind of message or event; of a DRAM request: its pseudo-channel
+    payload@4 of a packet: bytes of data
+    kind@4   kind of message or event
+    sm@2     of a packet: who asks
+    slice@2  of a packet: slice that it goes to or comes from
 """,
     whole_lines=True,
 )

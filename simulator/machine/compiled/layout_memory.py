@@ -13,6 +13,8 @@ MOST_GROUPS = 16
 
 PARTITION = plain("""
     due_fs     next memory clock with work
+    way_fs     when the first transfer on its way is at its controller
+    returned   cycle in which the first sector that has been read is back
     number     entries put on the way to a controller
 """)
 SLICE = plain("""
@@ -133,6 +135,7 @@ BANK = plain(
     head@4:2      oldest of them
     tail@4:2      youngest of them
     waiting@2:2   queued requests by mode
+    held@2:8      of these, by mode and two bits of the row
     group@1       its bank group
     reserved@1    chosen for refresh
 """,

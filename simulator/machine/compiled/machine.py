@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled import launcher, partition, sm
+from simulator.machine.compiled.ahead import to_partition, to_requests, to_sm
 from simulator.machine.compiled.dram_refresh import start
 from simulator.machine.compiled.jit import compiled, inlined, invoke, load, load_shared, store, store_shared
 from simulator.machine.compiled.layout import DONE, EDGES, GROW, WIDTH, component, pool
@@ -73,10 +74,18 @@ def _share(m: Any, worker: int) -> None:
     own = machine_at(m.here, worker)
     own.window_from_fs = m.window_from_fs
     end_fs = m.end_fs
-    for ident in range(1 + own.first_sm, 1 + own.last_sm):
+    first, last = 1 + own.first_sm, 1 + own.last_sm
+    for ident in range(first, last):
+        if component(m.components, min(ident + 2, last - 1)).next_fs < end_fs:
+            to_sm(m, min(ident + 2, last - 1))
+        if component(m.components, min(ident + 1, last - 1)).next_fs < end_fs:
+            to_requests(m, min(ident + 1, last - 1))
         if component(m.components, ident).next_fs < end_fs:
             invoke(m.unit_sm, own.here, ident, end_fs)
-    for ident in range(m.first_partition + own.first_part, m.first_partition + own.last_part):
+    first, last = m.first_partition + own.first_part, m.first_partition + own.last_part
+    for ident in range(first, last):
+        if component(m.components, min(ident + 1, last - 1)).next_fs < end_fs:
+            to_partition(m, min(ident + 1, last - 1))
         if component(m.components, ident).next_fs < end_fs:
             invoke(m.unit_partition, own.here, ident, end_fs)
 

@@ -54,6 +54,7 @@ def _put_on_way(m: Any, part: int, entry: int, arrive_fs: int, place: int, kerne
     one.kernel = kernel
     one.arrive_fs = arrive_fs
     insert_transfer(m, m.q_on_way + part, entry, arrive_fs, state.number)
+    state.way_fs = min(state.way_fs, arrive_fs)
     state.due_fs = min(state.due_fs, (arrive_fs + m.clock_fs - 1) // m.clock_fs * m.clock_fs)
 
 
@@ -170,8 +171,9 @@ def tick(m: Any, part: int, ck: int) -> int:
     """One memory clock; whether a write has got a place, so that evictions may go on."""
     own = partition(m.partitions, part)
     now_fs = ck * m.clock_fs
-    while first_transfer_key(m, m.q_on_way + part) <= now_fs:
+    while own.way_fs <= now_fs:
         entry = pull_transfer(m, m.q_on_way + part)
+        own.way_fs = first_transfer_key(m, m.q_on_way + part)
         one = transfer_at(m.transfers, entry)
         where = one.where
         append_transfer(m, m.q_front + 2 * where + (WRITE if one.writes else READ), entry)
@@ -197,8 +199,7 @@ def tick(m: Any, part: int, ck: int) -> int:
             state.read = 0
             state.wrote = 0
         following = min(following, state.due)
-    arrival = first_transfer_key(m, m.q_on_way + part)
-    if arrival < NEVER:
-        following = min(following, (arrival + m.clock_fs - 1) // m.clock_fs)
+    if own.way_fs < NEVER:
+        following = min(following, (own.way_fs + m.clock_fs - 1) // m.clock_fs)
     own.due_fs = following * m.clock_fs if following < FAR else NEVER
     return freed

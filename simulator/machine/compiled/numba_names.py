@@ -13,6 +13,8 @@ from llvmlite import ir
 from numba import from_dtype, njit, types
 from numba.extending import intrinsic, register_jitable
 
+LINE_BYTES = 64
+"""A cache line."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 OPTIONS: dict[str, Any] = {
@@ -52,6 +54,29 @@ def accessor(dtype: np.dtype[Any]) -> Callable[[int, int], Any]:
         return kind(types.int64, types.int64), generate
 
     return cast("Callable[[int, int], Any]", intrinsic(at))
+
+
+def ahead(dtype: np.dtype[Any]) -> Callable[[int, int], None]:
+    """A function (address of a table, index) that asks for the record there, all its cache lines, without
+    waiting for it.
+    """
+    size = dtype.itemsize
+    byte, number = ir.IntType(8), ir.IntType(32)
+
+    def ask(typing_context: Any, address: Any, index: Any) -> Any:  # noqa: ARG001
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), number, number, number])
+            function = builder.module.declare_intrinsic("llvm.prefetch", [byte.as_pointer()], kind)
+            offset = builder.mul(arguments[1], ir.Constant(ir.IntType(64), size))
+            place = builder.inttoptr(builder.add(arguments[0], offset), byte.as_pointer())
+            for line in range(0, size, LINE_BYTES):
+                at = builder.gep(place, [ir.Constant(ir.IntType(64), line)])
+                builder.call(function, [at, number(1), number(3), number(1)])
+            return context.get_dummy_value()
+
+        return types.none(types.int64, types.int64), generate
+
+    return cast("Callable[[int, int], None]", intrinsic(ask))
 
 
 def _load(typing_context: Any, address: Any, index: Any) -> Any:  # noqa: ARG001

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.jit import compiled, inlined, load, store
-from simulator.machine.compiled.layout import P_NODES, SHELF_ROOM, component, node, pool, queue, shelf
+from simulator.machine.compiled.layout import P_NODES, SHELF_ROOM, component, node, packet, pool, queue, shelf
 from simulator.machine.messages import ACK, REPLY_CREDIT
 from simulator.machine.order import NEVER
 
@@ -49,7 +49,7 @@ def _message_to(m: Any, target: int) -> int:
     """A free entry from its receiver's shelf, to which it will return: so the receiver's messages lie close
     together. The receivers to which several workers may speak at once are the main worker's.
     """
-    if m.worker and (target == m.crossbar or target == LAUNCHER):
+    if m.worker and target in (m.crossbar, LAUNCHER):
         return take(m, P_NODES)
     return _take_off(m, target * m.pool_count + P_NODES, P_NODES)
 
@@ -248,17 +248,55 @@ def send(
 
     The launcher and the crossbar have an inbox for each worker, since several may write to them at once.
     """
+    entry = _message_to(m, target)
+    one = node(m.nodes, entry)
+    one.what = item
+    one.extra = extra
+    _post(m, entry, source, target, now_fs, delay_fs, kind)
+
+
+@compiled
+def send_packet(m: Any, source: int, target: int, now_fs: int, delay_fs: int, kind: int, index: int) -> None:
+    """The same with a packet; the entry says all that the crossbar must know of it, which lies far off by
+    then.
+    """
+    about = packet(m.packets, index)
+    entry = _message_to(m, target)
+    one = node(m.nodes, entry)
+    one.what = index
+    one.extra = about.token
+    one.line = about.line
+    one.payload = about.payload
+    one.sm = about.sm
+    one.slice = about.slice
+    _post(m, entry, source, target, now_fs, delay_fs, kind)
+
+
+@compiled
+def pass_on(m: Any, entry: int, target: int, now_fs: int, delay_fs: int, kind: int) -> None:
+    """Let the crossbar hand a packet on, with the entry that brought it."""
+    before = node(m.nodes, entry)
+    following = _message_to(m, target)
+    one = node(m.nodes, following)
+    one.what = before.what
+    one.extra = before.extra
+    one.line = before.line
+    one.payload = before.payload
+    one.sm = before.sm
+    one.slice = before.slice
+    give(m, P_NODES, entry)
+    _post(m, following, m.crossbar, target, now_fs, delay_fs, kind)
+
+
+@compiled
+def _post(m: Any, entry: int, source: int, target: int, now_fs: int, delay_fs: int, kind: int) -> None:
     sender = component(m.components, source)
     receiver = component(m.components, target)
     period = receiver.period_fs
     cycle = (now_fs + delay_fs + period - 1) // period
     arrival = cycle * period
     sender.sequence += 1
-    entry = _message_to(m, target)
-    one = node(m.nodes, entry)
-    one.kind = kind
-    one.what = item
-    one.extra = extra
+    node(m.nodes, entry).kind = kind
     if target == m.crossbar:
         which = m.q_wheel + WAYS * (cycle & (m.wheel_size - 1)) + _way(m, source, kind)
         m.wheel_count += 1

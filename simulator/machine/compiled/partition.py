@@ -38,26 +38,28 @@ def _consume(m: Any, ident: int, cycle: int, now_fs: int) -> None:
             return
         one = node(m.nodes, entry)
         kind = one.kind
-        item = one.what
-        extra = one.extra
-        give(m, P_NODES, entry)
         if kind == REQUEST:
-            arrive(m, item, cycle, now_fs)
-        elif kind == REPLY_CREDIT:
-            credit(m, item, extra, cycle)
-        elif kind == LINK_REQUEST:
-            arrive_crossing(m, item, cycle, now_fs)
+            arrive(m, entry, cycle, now_fs)
+            continue
+        if kind == LINK_REQUEST:
+            arrive_crossing(m, entry, cycle, now_fs)
+            continue
+        if kind == REPLY_CREDIT:
+            credit(m, one.what, one.extra, cycle)
         elif kind == LINK_REPLY:
-            answered(m, item, cycle, now_fs)
+            answered(m, one.what, cycle, now_fs)
         elif kind == LINK_INVALIDATE:
-            invalidate(m, item)
+            invalidate(m, one.what)
+        give(m, P_NODES, entry)
 
 
 @compiled
 def _tick_l2(m: Any, part: int, cycle: int, now_fs: int) -> None:
     _consume(m, m.first_partition + part, cycle, now_fs)
-    while first_transfer_key(m, m.q_returned + part) <= cycle:
+    own = partition(m.partitions, part)
+    while own.returned <= cycle:
         index = pull_transfer(m, m.q_returned + part)
+        own.returned = first_transfer_key(m, m.q_returned + part)
         one = transfer_at(m.transfers, index)
         arrive_sector(m, one.slice, one.line, 1 << one.bit, one.kernel, index, NO_ANSWER, cycle, now_fs)
         give(m, P_TRANSFERS, index)
@@ -78,7 +80,7 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     if own.due_fs <= now_fs and memory_tick(m, part, now_fs // m.clock_fs):
         for slice_id in range(first, first + m.part_slices):
             wake(m, slice_id, now_fs // period + 1)
-    cycle = first_transfer_key(m, m.q_returned + part)
+    cycle = own.returned
     for slice_id in range(first, first + m.part_slices):
         cycle = min(cycle, slice_at(m.slice_states, slice_id).due)
     following = own.due_fs

@@ -9,18 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.jit import compiled, inlined
-from simulator.machine.compiled.layout import P_NODES, node, packet
-from simulator.machine.compiled.order import popped, pushed, take
+from simulator.machine.compiled.layout import node
+from simulator.machine.compiled.order import popped, pushed
 from simulator.machine.order import NEVER
 
 
 @compiled
-def add(m: Any, leaves: int, cycle: int, kind: int, index: int) -> None:
-    """A packet that may start at `cycle`."""
+def add(m: Any, leaves: int, cycle: int, entry: int) -> None:
+    """A packet that may start at `cycle`, by the entry that brought it."""
     m.link_number += 1
-    entry = take(m, P_NODES)
-    node(m.nodes, entry).what = index
-    node(m.nodes, entry).kind = kind
     m.link_heaps[leaves] = pushed(m, m.link_heaps[leaves], entry, cycle, m.link_number)
 
 
@@ -41,7 +38,7 @@ def depart(m: Any, cycle: int) -> int:
             and m.link_free[leaves] < (cycle + 1) * m.link_bytes
         ):
             m.link_heaps[leaves] = popped(m, entry)
-            payload = packet(m.packets, node(m.nodes, entry).what).payload
+            payload = node(m.nodes, entry).payload
             m.link_free[leaves] = max(m.link_free[leaves], cycle * m.link_bytes) + payload
             return entry
     return -1
