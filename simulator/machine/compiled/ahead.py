@@ -16,7 +16,7 @@ from simulator.machine.compiled.jit import ahead, compiled
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS
 from simulator.machine.compiled.l2_misses import chain_of
 from simulator.machine.compiled.l2_tags import set_index
-from simulator.machine.compiled.layout import node, queue
+from simulator.machine.compiled.layout import node, ordered
 from simulator.machine.compiled.layout_sm import mshr, waiter_at
 from simulator.machine.compiled.order import WAYS
 from simulator.machine.messages import ACK, LINK_REQUEST, REPLY, REQUEST
@@ -38,7 +38,7 @@ def to_partition(m: Any, ident: int) -> None:
     """Ask for what the requests in an inbox will be looked up in."""
     first = m.q_inbox + WAYS * ident
     for which in range(first, first + WAYS):
-        entry = queue(m.queues, which).head
+        entry = ordered(m.ordered, which).head
         left = MOST
         while entry >= 0 and left:
             one = node(m.nodes, entry)
@@ -58,7 +58,7 @@ def to_sm(m: Any, ident: int) -> None:
     """Ask for the packets of the answers in an inbox, and for who waits for them."""
     first = m.q_inbox + WAYS * ident
     for which in range(first, first + WAYS):
-        entry = queue(m.queues, which).head
+        entry = ordered(m.ordered, which).head
         left = MOST
         while entry >= 0 and left:
             one = node(m.nodes, entry)
@@ -78,7 +78,7 @@ def to_requests(m: Any, ident: int) -> None:
     """Ask for the requests that those who wait belong to."""
     first = m.q_inbox + WAYS * ident
     for which in range(first, first + WAYS):
-        entry = queue(m.queues, which).head
+        entry = ordered(m.ordered, which).head
         left = MOST
         while entry >= 0 and left:
             one = node(m.nodes, entry)

@@ -259,15 +259,15 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     q_slice = 4 * subs
     q_reply = q_slice + 4 * slices
     q_front = q_reply + slices
-    q_inbox = q_front + 2 * pseudos
-    q_request = q_inbox + WAYS * (sms + 2 + parts)
-    q_leaving = q_request + slices
-    q_on_way = q_leaving + slices
+    q_on_way = q_front + 2 * pseudos
     q_returned = q_on_way + parts
-    q_wheel = q_returned + parts
+    q_events = q_returned + parts
+    q_inbox = 0
+    q_request = WAYS * (sms + 2 + parts)
+    q_leaving = q_request + slices
+    q_wheel = q_leaving + slices
     wheel = _wheel_cycles(gpu)
     q_launcher = q_wheel + WAYS * wheel * store.workers
-    q_events = q_launcher + store.workers
     store.set(
         q_inbox=q_inbox,
         q_request=q_request,
@@ -286,6 +286,7 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
         meter_slice=2 * sms + 2,
     )
     store.records("queues", layout.QUEUE, q_events + EVENT_CYCLES * sms, head=-1, tail=-1)
+    store.records("ordered", layout.ORDERED, q_launcher + store.workers, head=-1, tail=-1, first=NEVER)
     store.records("shelves", layout.SHELF, (sms + 2 + parts) * len(POOL_TABLES))
     store.integers("event_bits", EVENT_WORDS * sms)
     store.records("meters", layout.METER, 2 * sms + 2 + 3 * slices)

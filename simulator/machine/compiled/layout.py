@@ -92,6 +92,16 @@ QUEUE = plain("""
     count@4 entries
     spare@4 nothing: a record fills a quarter of a cache line
 """)
+ORDERED = plain("""
+    head@4      first entry, −1 for none
+    tail@4      last entry
+    count@4     entries
+    first       key of the first, NEVER for none
+    first_order its order
+    last        key of the last
+    last_order  its order
+""")
+"""A sorted queue. Its ends are known without reading their entries, which lie far off."""
 METER = plain("""
     inside     items inside now
     changed_fs time of the last change
@@ -129,6 +139,7 @@ node = accessor(NODE)
 pool = accessor(POOL)
 shelf = accessor(SHELF)
 queue = accessor(QUEUE)
+ordered = accessor(ORDERED)
 meter = accessor(METER)
 component = accessor(COMPONENT)
 packet = accessor(PACKET)

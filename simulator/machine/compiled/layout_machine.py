@@ -25,6 +25,7 @@ TABLES = """
     transfers        TRANSFER: pool
     rounds           by worker a cache line: round that it has done; the main one's is the round that is due
     queues           QUEUE: four a sub-core, four a slice, one reply FIFO a slice, two a pseudo-channel
+    ordered          ORDERED: three an inbox, one a slice of what waits for it, one of what leaves it
     meters           METER: two an SM, two of the crossbar, three a slice
     counts           counters and states by kernel
     snapshots        the same at each edge of an interval

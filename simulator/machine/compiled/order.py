@@ -11,8 +11,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled.jit import compiled, inlined, load, store
-from simulator.machine.compiled.layout import P_NODES, SHELF_ROOM, component, node, packet, pool, queue, shelf
+from simulator.machine.compiled.jit import ahead, compiled, inlined, load, store
+from simulator.machine.compiled.layout import (
+    NODE,
+    P_NODES,
+    SHELF_ROOM,
+    component,
+    node,
+    ordered,
+    packet,
+    pool,
+    queue,
+    shelf,
+)
 from simulator.machine.messages import ACK, REPLY_CREDIT
 from simulator.machine.order import NEVER
 
@@ -24,6 +35,7 @@ LAUNCHER = 0
 """The grid launcher is component 0."""
 WHEEL_OVERFLOW = 104
 """Error: a message to the crossbar is under way longer than its inbox reaches."""
+ask_node = ahead(NODE)
 
 
 @inlined
@@ -129,26 +141,31 @@ def dequeue(m: Any, which: int) -> int:
 @compiled
 def insert(m: Any, which: int, entry: int, key: int, order: int) -> None:
     """Put an entry into a sorted queue, whose entries know the one before them by `child`."""
-    line = queue(m.queues, which)
+    line = ordered(m.ordered, which)
     one = node(m.nodes, entry)
     one.key = key
     one.order = order
     before = line.tail if line.head >= 0 else -1
     after = -1
-    while before >= 0:
-        other = node(m.nodes, before)
-        if other.key < key or (other.key == key and other.order < order):
-            break
-        after = before
-        before = other.child
+    if before >= 0 and (key < line.last or (key == line.last and order < line.last_order)):
+        while before >= 0:
+            other = node(m.nodes, before)
+            if other.key < key or (other.key == key and other.order < order):
+                break
+            after = before
+            before = other.child
     one.next = after
     one.child = before
     if before < 0:
         line.head = entry
+        line.first = key
+        line.first_order = order
     else:
         node(m.nodes, before).next = entry
     if after < 0:
         line.tail = entry
+        line.last = key
+        line.last_order = order
     else:
         node(m.nodes, after).child = entry
     line.count += 1
@@ -157,20 +174,25 @@ def insert(m: Any, which: int, entry: int, key: int, order: int) -> None:
 @inlined
 def pull(m: Any, which: int) -> int:
     """Take the first entry off a sorted queue, which has one; it still belongs to the caller."""
-    line = queue(m.queues, which)
+    line = ordered(m.ordered, which)
     entry = line.head
     line.head = node(m.nodes, entry).next
+    line.first = NEVER
     if line.head >= 0:
-        node(m.nodes, line.head).child = -1
+        one = node(m.nodes, line.head)
+        one.child = -1
+        line.first = one.key
+        line.first_order = one.order
+        # Its key is wanted when this one is taken.
+        ask_node(m.nodes, one.next)
     line.count -= 1
     return entry
 
 
 @inlined
 def first_key(m: Any, which: int) -> int:
-    """The key of the first entry of a queue; NEVER where there is none."""
-    head = queue(m.queues, which).head
-    return node(m.nodes, head).key if head >= 0 else NEVER
+    """The key of the first entry of a sorted queue; NEVER where there is none."""
+    return ordered(m.ordered, which).first
 
 
 # --- heaps --------------------------------------------------------------------------------------------------
@@ -320,13 +342,11 @@ def _earliest(m: Any, first: int, ways: int, stride: int, groups: int) -> int:
     order = 0
     for group in range(groups):
         for which in range(first + stride * group, first + stride * group + ways):
-            head = queue(m.queues, which).head
-            if head >= 0:
-                one = node(m.nodes, head)
-                if one.key < key or (one.key == key and one.order < order):
-                    best = which
-                    key = one.key
-                    order = one.order
+            one = ordered(m.ordered, which)
+            if one.first < key or (best >= 0 and one.first == key and one.first_order < order):
+                best = which
+                key = one.first
+                order = one.first_order
     return best
 
 
@@ -385,7 +405,7 @@ def settle_crossbar(m: Any, cycle: int, following: int) -> None:
             for worker in range(m.workers):
                 first = m.q_wheel + WAYS * (worker * m.wheel_size + (at & (m.wheel_size - 1)))
                 for which in range(first, first + WAYS):
-                    if queue(m.queues, which).head >= 0:
+                    if ordered(m.ordered, which).head >= 0:
                         following = at
             at += 1
     own = component(m.components, m.crossbar)

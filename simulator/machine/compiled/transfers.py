@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled.jit import compiled, inlined
+from simulator.machine.compiled.jit import ahead, compiled, inlined
 from simulator.machine.compiled.layout import queue
-from simulator.machine.compiled.layout_memory import transfer_at
+from simulator.machine.compiled.layout_memory import TRANSFER, transfer_at
 from simulator.machine.order import NEVER
+
+ask_transfer = ahead(TRANSFER)
 
 
 @inlined
@@ -61,7 +63,10 @@ def pull_transfer(m: Any, which: int) -> int:
     entry = line.head
     line.head = transfer_at(m.transfers, entry).next
     if line.head >= 0:
-        transfer_at(m.transfers, line.head).before = -1
+        one = transfer_at(m.transfers, line.head)
+        one.before = -1
+        # What stands behind it will be looked at when it is taken.
+        ask_transfer(m.transfers, one.next)
     line.count -= 1
     return entry
 

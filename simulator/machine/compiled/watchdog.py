@@ -94,7 +94,7 @@ def _heap_size(machine: Machine, root: int) -> int:
 
 def _crossbar(machine: Machine) -> Iterator[str]:
     tables, own = machine.store.tables, machine.store.machine
-    requests = tables["queues"]["count"][own.q_request :]
+    requests = tables["ordered"]["count"][own.q_request :]
     for index, waiting in enumerate(requests[: machine.gpu.l2.slices].tolist()):
         if waiting:
             cause = "a turn" if tables["slice_credits"][index] else "a place in its input queue"
