@@ -209,6 +209,27 @@ def test_reasons_say_rule_or_price() -> None:
     assert none.why(apart[0]).sentence == "no fusion asked for"
 
 
+def test_a_contraction_stores_a_value_for_others_and_goes_on_from_it() -> None:
+    image, filters = [1, 64, 14, 14], [64, 64, 1, 1]
+    items = [
+        {"op": "Conv", "inputs": ["x", "f"], "output": "a", "shape": image},
+        {"op": "Relu", "inputs": ["a"], "output": "b", "shape": image},
+        {"op": "Conv", "inputs": ["b", "g"], "output": "c", "shape": image},
+        {"op": "Add", "inputs": ["c", "a"], "output": "d", "shape": image},
+    ]
+    items[0]["input_shapes"] = {"x": image, "f": filters}
+    items[2]["input_shapes"] = {"g": filters}
+    planner = planner_of(operator_list(items, dtype="float16"), rung="full")
+    partition = partition_for("vertical", planner)
+    assert partition == (vertical("n0", "n1"), vertical("n2", "n3"))
+    # `a` is read by the sum and by the ReLU: written once, and never read by the kernel that makes it.
+    (kernel,) = planner.kernels(partition[0])
+    kinds = {info.name: info.bytes for info in kernel.trace.tensors if info.name in {"a", "b"}}
+    assert set(kinds) == {"a", "b"}
+    apart = planner.price(vertical("n0")).total_fs + planner.price(vertical("n1")).total_fs
+    assert planner.price(partition[0]).total_fs < apart
+
+
 def test_sensitivity_plans_eight_cards_and_names_what_flips() -> None:
     planner = planner_of(spilling_chain(), cap=24)
     partition = partition_for("vertical", planner)
