@@ -1,6 +1,7 @@
 """Prices: signatures, the store, launches, the ladder; and strategies on the way from a graph to a plan."""
 
 import random
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -157,6 +158,18 @@ def test_resnet50_takes_at_most_60_kernels() -> None:
     assert len(sums) == 16
     assert all([one.kind for one in group.operators][-2:] == ["Sum", "Relu"] for group in sums)
     assert all(group.operators[0].kind == "Conv" for group in sums)
+    assert planner.found is not None
+    assert planner.found.gap_ppm == 0
+
+
+def test_a_graph_of_five_hundred_operators_is_planned_in_seconds_by_arithmetic() -> None:
+    graph = import_onnx("light_inception_v2", 1, "float16")
+    assert len(graph.operators) > 400
+    planner = planner_of(graph, small_card("1/1", "a100-sxm-40gb"))
+    began = time.process_time()
+    partition = partition_for("vertical", planner)
+    assert time.process_time() - began < 60
+    assert len(partition) < 0.7 * len(graph.operators)
     assert planner.found is not None
     assert planner.found.gap_ppm == 0
 
