@@ -35,7 +35,7 @@ UNITS = {
     "workload.batch": "batch",
 }
 HEIGHT_INCHES = 9.0
-APART = 0.035
+APART = 0.075
 """How far the marks of neighbouring lines stand from each other: equal cycles must not hide a mark."""
 MOST_WRITTEN = 96
 """Cells of a heat map that have their number written in."""
