@@ -28,6 +28,9 @@ SLICED_WARP_INSTRUCTIONS = 600_000
 """Up to so many, a slice is replayed whole; beyond, in two shorter lengths."""
 L2_TIMES = 3
 """In chains of kernels each tensor is this many times L2, if it is so in the whole."""
+L2_TURNS = 1.25
+"""The shorter of two lengths moves this many times L2: then the lines that a kernel before has written are
+gone, and the difference of the lengths holds the kernel's own traffic only."""
 LONGEST_SHARE = 0.7
 FLUSH_ADDRESS = 1 << 44
 FLUSH_THREADS, FLUSH_WIDTH, FLUSH_STORES = 256, 16, 4
@@ -108,9 +111,13 @@ def _share(traces: Sequence[KernelTrace], part: Gpu, work: int, denominator: int
     if denominator == 1:
         return 1
     share = SLICED_WARP_INSTRUCTIONS * denominator / work
+    l2_bytes = part.l2.size_kib * 1024 * denominator
     if len(traces) > 1:
-        largest = max(tensor.bytes for trace in traces for tensor in trace.tensors) / denominator
-        share = max(share, L2_TIMES * part.l2.size_kib * 1024 / largest)
+        largest = max(tensor.bytes for trace in traces for tensor in trace.tensors)
+        share = max(share, L2_TIMES * l2_bytes / largest)
+    else:
+        moved = sum(tensor.bytes for tensor in traces[0].tensors)
+        share = max(share, 2 * L2_TURNS * l2_bytes / max(moved, 1))
     return share if share < LONGEST_SHARE else 1
 
 
