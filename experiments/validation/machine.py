@@ -122,14 +122,14 @@ def _share(traces: Sequence[KernelTrace], part: Gpu, work: int, denominator: int
 
 
 def _seconds(traces: Sequence[KernelTrace], gpu: Gpu, *, first_gap: bool) -> float:
-    table = run([_before(gpu), *traces], gpu).kernels.iloc[1:]
+    table = run([flush(gpu), *traces], gpu).kernels.iloc[1:]
     cycles = table.cycles.sum() + table.launch_cycles.sum()
     if not first_gap:
         cycles -= table.launch_cycles.iloc[0]
     return float(cycles) / (gpu.clock_mhz * 1e6)
 
 
-def _before(gpu: Gpu) -> KernelTrace:
+def flush(gpu: Gpu) -> KernelTrace:
     """A kernel that writes as much as L2 holds, far from all tensors."""
     size = gpu.l2.size_kib * 1024
     buffer = GlobalMemory(FLUSH_ADDRESS).tensor("flush", size, "output")
