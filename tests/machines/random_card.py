@@ -109,6 +109,7 @@ def _level_two(dice: Dice) -> dict[str, Any]:
         "l2.ways": ways,
         "l2.size_kib": slices * ways * sets // 8,
         "l2.slice_bytes_per_cycle": dice.choice((64, 32)),
+        "l2.slice_request_bytes_per_cycle": dice.choice((64, 32, 32, 16)),
         "l2.access_latency_cycles": dice.number(1, 60),
         "l2.miss_latency_cycles": dice.number(2, 90),
         "l2.queue_depth": dice.choice(DEPTHS),
