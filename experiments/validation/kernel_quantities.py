@@ -16,7 +16,7 @@ from math import prod
 from experiments.validation.conditions import bracketed_shape, count_of, type_of, whole
 from experiments.validation.graphs import GRAPHS
 from experiments.validation.hfuse_shapes import hfuse_request
-from experiments.validation.kernel_replays import EAGER, EVENTS, FUSED, LAUNCHES, PROFILER
+from experiments.validation.kernel_replays import EAGER, EVENTS, FUSED, GRAPH, LAUNCHES, PROFILER
 from experiments.validation.latency_quantities import Answer
 from experiments.validation.measurements import Measurement
 from experiments.validation.request import FEATURE, OVERHEAD, SHAPE, Refusal, Request, request
@@ -195,12 +195,12 @@ def named_rows(found: re.Match[str], row: Measurement, _: Gpu) -> Answer:
 
 
 def quantised(found: re.Match[str], row: Measurement, _: Gpu) -> Answer:
-    """RMS normalisation with a quantised result, in one kernel or two."""
+    """RMS normalisation with a quantised result, in one kernel or two, by flashinfer's timer of graphs."""
     width = count_of(row.conditions, r"hidden (\d+)")
     if width is None:
         return Refusal(SHAPE, "the width is not given")
     strategy = EAGER if found["how"] == "unfused" else FUSED
-    return graph("rms_norm_quantised", (int(found["rows"]), width), "bfloat16", strategy, PROFILER, row)
+    return graph("rms_norm_quantised", (int(found["rows"]), width), "bfloat16", strategy, GRAPH, row)
 
 
 def bias_softmax(_: re.Match[str], row: Measurement, __: Gpu) -> Answer:

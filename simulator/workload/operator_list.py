@@ -65,14 +65,21 @@ def operator_list(
     for operator in operators:
         if operator.kind == "Histogram":
             numbers.update(operator.inputs, operator.outputs)
+    types = {**dict.fromkeys(numbers, "int32"), **dict.fromkeys(codes_of(operators), "int8")}
     tensors = {
-        one: Tensor(one, shape, "int32" if one in numbers else dtype, kind_of(one, written, read, weights))
+        one: Tensor(one, shape, types.get(one, dtype), kind_of(one, written, read, weights))
         for one, shape in shapes.items()
     }
     try:
         return make_graph(name, operators, tensors)
     except InputError as error:
         raise InputError(where, error.problem, error.remedy) from None
+
+
+def codes_of(operators: Sequence[Operator]) -> set[str]:
+    """Tensors that hold quantised codes."""
+    made = {one.outputs[0] for one in operators if one.kind == "QuantizeLinear"}
+    return made | {one.inputs[0] for one in operators if one.kind == "DequantizeLinear"}
 
 
 def label_of(index: int, item: Mapping[str, Any]) -> str:
