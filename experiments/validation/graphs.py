@@ -31,6 +31,13 @@ def layer_norm(rows: int, width: int) -> Items:
     return [op("LayerNormalization", ["x", "g", "b"], "y", [rows, width], g=[width], b=[width])]
 
 
+def layer_norm_twice(rows: int, width: int) -> Items:
+    """The same as PyTorch's kernel does it: a row is read for its sums and again for the result."""
+    shape = [rows, width]
+    again = {"read_again": 1}
+    return [op("LayerNormalization", ["x", "g", "b"], "y", shape, g=[width], b=[width], attributes=again)]
+
+
 def layer_norm_eager(rows: int, width: int) -> Items:
     """The same in steps: mean, difference, mean of its squares, quotient with scale and shift."""
     shape, column = [rows, width], [rows, 1]
@@ -50,6 +57,20 @@ def rms_norm(rows: int, width: int) -> Items:
     return [op("RMSNormalization", ["x", "g"], "y", [rows, width], g=[width])]
 
 
+def rms_norm_eager_half(rows: int, width: int) -> Items:
+    """The same of half-precision rows: converted first, worked on in single precision, converted before the
+    scale.
+    """
+    shape = [rows, width]
+    chain = rms_norm_eager(rows, width)
+    for item in chain[:-1]:
+        item["inputs"] = ["w" if name == "x" else name for name in item["inputs"]]
+        item["dtype"] = "float32"
+    chain[-1]["inputs"] = ["h", "g"]
+    single = op("Cast", ["x"], "w", shape) | {"dtype": "float32"}
+    return [single, *chain[:-1], op("Cast", ["n"], "h", shape), chain[-1]]
+
+
 def rms_norm_eager(rows: int, width: int) -> Items:
     """The same as a framework writes it: square, mean, root, product, scale; in single precision."""
     shape, column = [rows, width], [rows, 1]
@@ -66,7 +87,8 @@ def rms_norm_eager(rows: int, width: int) -> Items:
 def add_rms_norm(rows: int, width: int) -> Items:
     """A residual is added first, and the sum is kept."""
     shape = [rows, width]
-    return [op("Add", ["x", "z"], "s", shape), op("RMSNormalization", ["s", "g"], "y", shape, g=[width])]
+    total = op("Add", ["x", "z"], "s", shape) | {"keep": True}
+    return [total, op("RMSNormalization", ["s", "g"], "y", shape, g=[width])]
 
 
 def add_rms_norm_eager(rows: int, width: int) -> Items:
@@ -219,6 +241,7 @@ GRAPHS: dict[str, Callable[..., Items]] = {
         copy,
         layer_norm,
         layer_norm_eager,
+        layer_norm_twice,
         quick_gelu,
         quick_gelu_backward,
         quick_gelu_backward_fused,
@@ -226,6 +249,7 @@ GRAPHS: dict[str, Callable[..., Items]] = {
         relu_squared,
         rms_norm,
         rms_norm_eager,
+        rms_norm_eager_half,
         rms_norm_quantised,
         row_sum,
         softmax,

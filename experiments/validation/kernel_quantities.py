@@ -38,7 +38,7 @@ ROWS_OF_LIBRARY = {
 }
 LIBRARY = {
     ("layer_norm", True): ("layer_norm", FUSED),
-    ("layer_norm", False): ("layer_norm", FUSED),
+    ("layer_norm", False): ("layer_norm_twice", FUSED),
     ("rms_norm", True): ("rms_norm", FUSED),
     ("rms_norm", False): ("rms_norm_eager", EAGER),
     ("fused_add_rms_norm", True): ("add_rms_norm", FUSED),
@@ -128,6 +128,8 @@ def library(found: re.Match[str], row: Measurement, _: Gpu) -> Answer:
     if (operator, fused) not in LIBRARY:
         return Refusal(FEATURE, f"no program for {operator}")
     name, strategy = LIBRARY[operator, fused]
+    if dtype != "float32" and f"{name}_half" in GRAPHS:
+        name = f"{name}_half"
     return graph(name, (rows, extent), dtype, strategy, EVENTS, row)
 
 
@@ -264,7 +266,7 @@ OPERATORS = "|".join(
 NAMES = "|".join(sorted(SIMPLE, key=len, reverse=True))
 HANDLERS: tuple[tuple[str, Handler], ...] = (
     (
-        rf"liger\.(?:megatron_)?(?P<operator>{OPERATORS})\.(?P<how>[\w.-]+?)_[A-Za-z_]*?(?P<extent>\d+)",
+        rf"liger\.(?:megatron_)?(?P<operator>{OPERATORS})\.(?P<how>[\w.-]+)_[A-Za-z]+(?P<extent>\d+)",
         library,
     ),
     (r"measure\.(?P<name>[a-z_]+?)(?:_(?P<how>fused|unfused))?", own),

@@ -3,17 +3,17 @@
 
 `shape` is the output's. Tensors that nothing writes take the output's shape (element-wise operators) or stand
 under `input_shapes`; channel parameters of BatchNormalization follow from the shape. No inference beyond
-that.
+that. `dtype` gives the output a type of its own, `keep: true` says that it is wanted beside who reads it.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hwmodels.errors import InputError, unknown
-from simulator.workload.graph import AttributeValue, Graph, Operator, Tensor
+from simulator.workload.graph import ITEM_BYTES, AttributeValue, Graph, Operator, Tensor
 from simulator.workload.graph_check import make_graph
 
-KEYS = ("op", "name", "inputs", "output", "shape", "input_shapes", "attributes")
+KEYS = ("op", "name", "inputs", "output", "shape", "input_shapes", "attributes", "dtype", "keep")
 PARAMETERS = 4
 
 
@@ -66,8 +66,10 @@ def operator_list(
         if operator.kind == "Histogram":
             numbers.update(operator.inputs, operator.outputs)
     types = {**dict.fromkeys(numbers, "int32"), **dict.fromkeys(codes_of(operators), "int8")}
+    types |= {item["output"]: item["dtype"] for item in items if "dtype" in item}
+    kept = {item["output"] for item in items if item.get("keep")}
     tensors = {
-        one: Tensor(one, shape, types.get(one, dtype), kind_of(one, written, read, weights))
+        one: Tensor(one, shape, types.get(one, dtype), kind_of(one, written, read - kept, weights))
         for one, shape in shapes.items()
     }
     try:
@@ -100,6 +102,10 @@ def check_item(place: str, item: Mapping[str, Any]) -> None:
             raise InputError(
                 f"{place}.{key}", f"{str(item[key])[:60]!r} is no name", "one word, such as Relu"
             )
+    if item.get("dtype", "float32") not in ITEM_BYTES:
+        raise unknown(f"{place}.dtype", "type", str(item["dtype"]), tuple(ITEM_BYTES))
+    if not isinstance(item.get("keep", False), bool):
+        raise InputError(f"{place}.keep", f"{str(item['keep'])[:60]!r} is neither true nor false", "keep: true")
     inputs = item["inputs"]
     if not isinstance(inputs, list | tuple) or not all(isinstance(one, str) for one in inputs):
         raise InputError(f"{place}.inputs", f"{str(inputs)[:60]!r} is no list of names", "such as [x, w]")
