@@ -207,13 +207,21 @@ def attention(batch: int, heads: int, length: int, width: int) -> Items:
 
 
 def attention_eager(batch: int, heads: int, length: int, width: int) -> Items:
-    """The same as products and a softmax: the scores go through memory."""
-    shape, scores = [batch, heads, length, width], [batch, heads, length, length]
+    """The same as the FlashAttention project's reference does it: keys scaled, heads, which lie side by side
+    in a token, brought apart, and the scores through memory: product, mask in place, softmax, product.
+    """
+    tokens, shape = [batch, length, heads, width], [batch, heads, length, width]
+    scores = [batch, heads, length, length]
+    apart, turned = {"perm": [0, 2, 1, 3]}, {"perm": [0, 2, 3, 1]}
     return [
-        op("MatMul", ["q", "k"], "s", scores, q=shape, k=[batch, heads, width, length]),
-        op("Mul", ["s", "c"], "z", scores, c=[1]),
+        op("Transpose", ["q"], "a", shape, q=tokens, attributes=apart),
+        op("Mul", ["k", "r"], "e", tokens, r=[1]),
+        op("Transpose", ["e"], "b", [batch, heads, width, length], attributes=turned),
+        op("Transpose", ["v"], "c", shape, v=tokens, attributes=apart),
+        op("MatMul", ["a", "b"], "s", scores),
+        op("Add", ["s", "m"], "z", scores, m=[batch, 1, 1, length]),
         op("Softmax", ["z"], "p", scores, attributes={"axis": 3}),
-        op("MatMul", ["p", "v"], "y", shape, v=shape),
+        op("MatMul", ["p", "c"], "y", shape),
     ]
 
 

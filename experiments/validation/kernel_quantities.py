@@ -28,6 +28,8 @@ EVENT_SECONDS, EVENT_SHARE = 5e-6, 0.15
 """Events and the start of a launch add about 5 us to what they are put around."""
 ISSUE_SECONDS = 8e-6
 """An eager framework issues an operator no faster than this."""
+FIRST_FLASH = "Dao et al. 2022"
+"""The paper whose kernel shares out heads only; those since share out queries too, as the program here does."""
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 ROWS_OF_LIBRARY = {
     "layer_norm": "N",
@@ -233,6 +235,8 @@ def attention(found: re.Match[str], row: Measurement, _: Gpu) -> Answer:
     if not (batch and heads and width):
         return Refusal(SHAPE, "batch, heads or width are not given")
     fused = found["how"] == "flash"
+    if fused and FIRST_FLASH in row.source:
+        return Refusal(FEATURE, "the first FlashAttention: one block for each head")
     sizes = (batch, heads, int(found["length"]), width)
     name = "attention" if fused else "attention_eager"
     return graph(name, sizes, "float16", FUSED if fused else EAGER, EVENTS, row)
