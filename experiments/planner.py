@@ -6,7 +6,7 @@ Strategy `none` asks nobody unless a rung is named; all others are planned by th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,12 +45,14 @@ def part_plan(
         from simulator.workload.target import Target
 
         return PartPlan(plan_for(part, strategy, Target.of(gpu), config["registers.cap"], placement))
-    from simulator.fusion.plans import plan_with
+    from simulator.fusion.plans import plan_of
+    from simulator.fusion.strategies import partition_for
 
-    planner = planner_for(config, part, gpu, placement)
+    planner = planner_for(config, part, gpu)
     if rung is not None:
         planner.rung = planner.dear_rung = rung
-    plan, partition = plan_with(planner, strategy)
+    partition = partition_for(strategy, planner)
+    plan = plan_of(_placed(planner, placement), strategy, partition)
     return PartPlan(plan, planner, partition, planner.dear_rung if strategy == BEST else planner.rung)
 
 
@@ -64,6 +66,17 @@ def planner_for(config: Config, part: Graph, gpu: Gpu, placement: Placement | No
     planner.l2_state = config["workload.l2_state"]
     planner.means = Means(sample=config["sample"] or TOLERANCE)
     return planner
+
+
+def _placed(planner: Planner, placement: Placement) -> Planner:
+    """The same planner with its kernels still to be made, in this placement.
+
+    Tensors get addresses as they are first mentioned, so the kernels of a plan must not share theirs with the
+    candidates that a search happened to make: which ones depends on the prices that earlier runs have kept.
+    """
+    from simulator.workload.build import KernelMaker
+
+    return replace(planner, maker=KernelMaker(planner.graph, planner.maker.target, placement), made={})
 
 
 def notes_of(plan: Plan) -> list[str]:

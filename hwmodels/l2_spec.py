@@ -45,3 +45,9 @@ class L2Spec:
     atomic_interval_tenths: int = number(
         unit="tenths of an L2 cycle", low=1, high=10_000, doc="Between atomic warp requests on one line."
     )
+    write_back_lines: int = number(
+        unit="lines",
+        low=1,
+        high=1024,
+        doc="Neighbours in a slice that an eviction writes back, if they are dirty and cold; 1: itself.",
+    )

@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +53,15 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--out", f"{args.out} is no HTML file", "name a file that ends in .html")
     folder = Path(args.folder)
     path = Path(args.out) if args.out else folder / "report.html"
+    seconds = 0.0 if args.no_simulation else args.max_seconds
+    began = time.monotonic()
+
+    def told(what: str, share: float) -> None:
+        # No estimate reaches beyond the limit, at which the page is written whatever is left.
+        progress.update(what, max(share, (time.monotonic() - began) / seconds))
+
     with Progress("report") as progress:
-        text = page(
-            folder,
-            0.0 if args.no_simulation else args.max_seconds,
-            lambda share, _: progress.update("windows of the chain", share),
-        )
+        text = page(folder, seconds, told, say)
     say(f"{path}: {len(text.encode()) / 10**6:,.1f} MB")
     write_text(path, text)
     if args.json:

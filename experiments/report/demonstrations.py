@@ -3,7 +3,8 @@ missing.
 
 Two things: the windows of the longest chain, and strategies that the config did not ask for but the
 comparison of vertical with horizontal fusion needs. They are kept in the folder under the digest of what
-decides them, so that a second report is quick and one of changed results is never wrong.
+decides them, so that a second report is quick and one of changed results is never wrong; one that is given
+more time than what a shorter one had to leave out makes them again.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.folder import finite
-from experiments.report.motion import motion
-from experiments.report.windows import REFERENCE_INSTRUCTIONS, windows
+from experiments.report.compared import compared
+from experiments.report.windows import windows
 from experiments.summary import digest
 from experiments.sweep.identity import key_of
-from hwmodels.errors import InputError, ResultError
 from simulator.statistics.files import write_text
 
 if TYPE_CHECKING:
-    from experiments.config import Config
     from experiments.report.graphs import Behind
     from hwmodels import Gpu
     from simulator.statistics.result import Result
 
 FILE_NAME = "demonstrations.json"
-FORMAT = 1
+FORMAT = 3
 MOST_BYTES = 100_000_000
-COMPARED = ("none", "vertical", "horizontal", "vertical-then-horizontal")
-"""Strategies that the third demonstration sets side by side where this version has them."""
-Report = Callable[[float, int], None]
+FOR_COMPARED = 0.5
+"""Share of the time that the strategies may take; the windows have what is left of it."""
+NOTHING: dict[str, Any] = {"motions": [], "share": "", "left_out": []}
+Report = Callable[[str, float], None]
+"""Called with (what is being simulated, share of the work that is done)."""
 
 
 def demonstrations(
@@ -45,7 +46,7 @@ def demonstrations(
     report: Report | None = None,
 ) -> dict[str, Any]:
     """The document for the first card of a folder; `seconds` of 0 takes only what is kept already."""
-    empty: dict[str, Any] = {"windows": None, "others": [], "why_not": found.why_not}
+    empty: dict[str, Any] = {"windows": None, "others": NOTHING, "why_not": found.why_not}
     if found.config is None or not found.parts:
         return empty
     if gpu is None:
@@ -53,18 +54,30 @@ def demonstrations(
     there = sorted(one.variant for one in results if one.card.name == gpu.name)
     key = digest({"work": key_of(found.config, gpu, "demonstrations"), "variants": there, "format": FORMAT})
     kept = _kept(folder / FILE_NAME, key)
-    if kept is not None:
+    if kept is not None and (whole(kept) or seconds <= float(kept["seconds"])):
         return kept
     if seconds <= 0:
         return {**empty, "why_not": "Nothing was simulated for this page (--no-simulation)."}
     until = time.monotonic() + seconds
-    others = list(_others(found.config, results, gpu, seconds / 2))
-    made = windows(found.config, found.parts, gpu, max(0.0, until - time.monotonic()), report)
+    others = compared(
+        found.config, found.parts, gpu, results, seconds * FOR_COMPARED, _told("strategies", report)
+    )
+    left = max(0.0, until - time.monotonic())
+    made = windows(found.config, found.parts, gpu, left, results, _told("windows of the chain", report))
     document: dict[str, Any] = finite(
-        {"key": key, "windows": made, "others": [motion(one) for one in others], "why_not": ""}
+        {"key": key, "seconds": seconds, "windows": made, "others": others, "why_not": ""}
     )
     write_text(folder / FILE_NAME, json.dumps(document, allow_nan=False) + "\n")
     return document
+
+
+def whole(made: dict[str, Any]) -> bool:
+    """Whether more time would change nothing: everything was replayed, and on the whole card."""
+    return not any(one and (one["share"] or one["left_out"]) for one in (made["windows"], made["others"]))
+
+
+def _told(what: str, report: Report | None) -> Callable[[float, int], None] | None:
+    return None if report is None else lambda share, _: report(what, share)
 
 
 def _kept(path: Path, key: str) -> dict[str, Any] | None:
@@ -78,35 +91,3 @@ def _kept(path: Path, key: str) -> dict[str, Any] | None:
     if not isinstance(document, dict) or document.get("key") != key:
         return None
     return document
-
-
-def _others(config: Config, results: Sequence[Result], gpu: Gpu, seconds: float) -> list[Result]:
-    """Strategies to compare that the folder lacks, replayed; one that this version lacks is left out."""
-    from experiments.config import make_config
-    from experiments.run import Limits, replay_variant
-    from experiments.workload import variant_names
-
-    there = {one.variant for one in results if one.card.name == gpu.name}
-    made = []
-    until = time.monotonic() + seconds
-    small = max(one.warp_instructions for one in results) <= REFERENCE_INSTRUCTIONS
-    engine = "reference" if small else "compiled"
-    for name in COMPARED:
-        left = until - time.monotonic()
-        if name in there or left <= 0:
-            continue
-        values = {**config.values, "fusion": [name], "gpu": [gpu.name], "set": {}, "engine": engine}
-        try:
-            own = make_config({key: _listed(value) for key, value in values.items()}, config.place)
-            variant_names(own)
-            result = replay_variant(own, gpu, name, Limits(seconds=left))
-        except (InputError, ResultError):
-            continue
-        if not result.partial:
-            made.append(result)
-    return made
-
-
-def _listed(value: Any) -> Any:
-    """Values of a config as a file has them: lists, not tuples."""
-    return [_listed(one) for one in value] if isinstance(value, tuple) else value

@@ -23,7 +23,8 @@ from experiments.report.demonstrations import demonstrations
 from experiments.report.graphs import Behind, behind, drawing
 from experiments.report.images import Image, images
 from experiments.report.motion import motion
-from experiments.report.tables import Table, result_tables, table_of
+from experiments.report.tables import ON_PAPER, Table, result_tables, table_of
+from experiments.report.words import sentences
 from experiments.table import cut_short, verdict
 from hwmodels.errors import InputError
 
@@ -33,16 +34,27 @@ if TYPE_CHECKING:
 PROGRAMS = ("common.js", "tables.js", "motion.js", "windows.js", "merging.js", "start.js")
 ASSETS = "assets"
 MOST_SUMMARY_BYTES = 100_000_000
-Report = Callable[[float, int], None]
+Report = Callable[[str, float], None]
 
 
-def page(folder: Path, seconds: float, report: Report | None = None) -> str:
-    """The text of the page. `seconds` may be spent on simulating what the demonstrations still need."""
+def page(
+    folder: Path,
+    seconds: float,
+    report: Report | None = None,
+    note: Callable[[str], None] | None = None,
+) -> str:
+    """The text of the page. `seconds` may be spent on simulating what the demonstrations still need; `note`
+    hears what was simulated on less than the whole, or not at all.
+    """
     results = read(folder)
     summary = _summary(folder)
     cards = cards_in(folder)
     found = behind(folder)
     extra = demonstrations(folder, results, found, cards.get(results[0].card.name), seconds, report)
+    if note is not None:
+        for said in sentences(extra).values():
+            for sentence in said:
+                note(sentence)
     return render(results, summary, images(results, cards), found, extra, _config_text(folder))
 
 
@@ -63,7 +75,7 @@ def render(
     program = "\n".join(asset(name) for name in PROGRAMS)
     data = {
         "motions": [motion(result) for result in results],
-        "others": list(extra["others"]),
+        "others": extra["others"],
         "windows": extra["windows"],
         "graph": drawing(found.parts) if found.parts else None,
     }
@@ -88,6 +100,8 @@ def render(
         config=config_text,
         why_no_windows=extra["why_not"] or "No two operators of this graph can share a kernel.",
         why_no_graph=found.why_not,
+        said=sentences(extra),
+        on_paper=ON_PAPER,
         has_windows=bool(data["windows"]),
         has_graph=data["graph"] is not None,
         # Raw strings: the style and the program are ours, and the data have no mark-up left in them.
@@ -115,6 +129,8 @@ def identities(results: Sequence[Result]) -> Table:
     if not frames:
         return table_of("identities", "Identities", pd.DataFrame(columns=["name", "checked", "held"]))
     every = pd.concat(frames, ignore_index=True)
+    # One row for all SMs, and one for all memory partitions: each of them is checked by itself.
+    every["name"] = every["name"].str.replace(r"^(SM|memory partition) \d+ ", r"every \1's ", regex=True)
     counted = every.groupby("name", sort=False)["holds"].agg(checked="size", held="sum").reset_index()
     return table_of("identities", "Identities: what must add up, and does", counted.astype({"held": int}))
 

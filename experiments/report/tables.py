@@ -23,6 +23,10 @@ TITLES = {
     "energy": "Energy by level and operation",
 }
 MOST_ROWS = 2_000
+ON_PAPER = 60
+"""Rows of a table that print; all are on the screen."""
+MOST_COLUMNS_ON_PAPER = 14
+"""A table of more columns prints on its side."""
 MEANINGS = {**dict(STATES), **dict(PHASES)}
 """Sentences for cells that name a warp state or a phase."""
 
@@ -55,6 +59,16 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     left_out: int = 0
+
+    @property
+    def sideways(self) -> bool:
+        """Whether it has too many columns for the width of a sheet, so that its columns print as rows."""
+        return len(self.columns) > MOST_COLUMNS_ON_PAPER
+
+    @property
+    def not_on_paper(self) -> int:
+        """Rows that don't print."""
+        return max(0, len(self.rows) - ON_PAPER)
 
 
 def result_tables(results: Sequence[Result]) -> list[Table]:

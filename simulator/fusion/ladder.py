@@ -2,9 +2,9 @@
 and what is in L2 before them, and gives their costs; each is dearer than the one before and closer to the
 last.
 
-A group is priced by itself. Operands that the graph has written shortly before are in L2, clean, as far as
-they fit; so write-backs of earlier kernels are not charged to it. What that leaves out shows when a whole
-plan is replayed in order.
+A group is priced by itself. Operands that the graph has written shortly before are in L2, as far as they
+fit: for a replay dirty, as their writers leave them, so that it pays for writing them back where it drives
+them out; for arithmetic clean. What that leaves out shows when a whole plan is replayed in order.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from math import isnan
 
 from hwmodels import Gpu
 from simulator.fusion.analytic import estimate
+from simulator.fusion.before import put_in, resident_tensors, writers
 from simulator.fusion.footprint import byte_bound_fs, footprint_of, least_dram_bytes
 from simulator.fusion.price import KernelCost
 from simulator.machine.launchable import occupancy_of
-from simulator.machine.options import Preload
 from simulator.machine.replay import replay
 from simulator.trace.schema import KernelTrace
 
@@ -106,17 +106,13 @@ def replayed(
     sample: float | None,
 ) -> list[KernelCost]:
     """Costs by the simulator."""
-    preload = {
-        info.base_address: Preload(info.base_address, info.bytes)
-        for trace in traces
-        for info in trace.tensors
-        if info.name in resident and info.bytes
-    }
-    result = replay(traces, gpu, engine, interval_cycles=0, preload=tuple(preload.values()), sample=sample)
+    there = resident_tensors(traces, resident)
+    before = writers(there)
+    result = replay([*before, *traces], gpu, engine, interval_cycles=0, preload=put_in(there), sample=sample)
+    kernels = result.record.kernels[len(before) :]
+    rows = result.kernels.to_dict("records")[len(before) :]
     found = []
-    for trace, kernel, row in zip(
-        traces, result.record.kernels, result.kernels.to_dict("records"), strict=True
-    ):
+    for trace, kernel, row in zip(traces, kernels, rows, strict=True):
         found.append(
             KernelCost(
                 kernel.end_fs - kernel.start_fs,

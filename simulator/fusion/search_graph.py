@@ -4,7 +4,8 @@ parts whose groups would wait for each other are planned again as one.
 On a chain the choice is exact by dynamic programming, elsewhere by branch and bound with the gap reported.
 Where prices are dear, groups stand with a cheap lower one until the best choice so far would use them; so all
 that is chosen in the end has its dear price, and the choice is exact if the cheap prices are true bounds. The
-dear prices that all parts need next are asked for together, so that they can be found side by side.
+cheap ones are asked for again in every round, since they may rise with what the dear ones tell. The dear
+prices that all parts need next are asked for together, so that they can be found side by side.
 """
 
 from __future__ import annotations
@@ -131,6 +132,13 @@ class Open:
             self.done = Planned(self.part, chosen, plain, len(self.known), by_intervals is not None)
         return unknown
 
+    def refresh(self, lower: Cost) -> None:
+        """The cheap prices as they are now believed."""
+        for choice in self.prices.keys() - self.known:
+            found = lower(choice.group)
+            assert found is not None, "what could be built at the start can be built now"
+            self.prices[choice] = ranked(choice, found)
+
     def learn(self, choice: Choice, cost: int | None) -> None:
         """A dear price; None where the group can't be built."""
         self.known.add(choice)
@@ -156,6 +164,10 @@ def plan_parts(
             prepare([choice.group for _, choice in asked])
         for one, choice in asked:
             one.learn(choice, cost(choice.group))
+        if lower is not None:
+            for one in waiting:
+                if one.done is None:
+                    one.refresh(lower)
     return [one.done for one in made if one.done is not None]
 
 

@@ -1,8 +1,9 @@
 """What decides a group's cost, as one digest: operators with attributes, how they are wired, shapes, types
 and layouts, what is stored and what is in L2 before, the card, the rung, and the version of the sources.
 
-Names and addresses stay outside: two blocks of a model with equal shapes are priced once. Addresses move the
-times of a replay a little (DRAM's channels are hashed), which counts as noise.
+Names and addresses stay outside, and so do the numbers of weights: two blocks of a model with equal shapes
+are priced once. Addresses move the times of a replay a little (DRAM's channels are hashed), which counts as
+noise.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from simulator.fusion.groups import Group, operators_of
 from simulator.sources import digest_of
 from simulator.workload.build import KernelMaker
-from simulator.workload.graph import Graph
+from simulator.workload.graph import Graph, Tensor
 
 SOURCES = (
     "hwmodels/**/*.py",
@@ -24,13 +25,26 @@ SOURCES = (
     "simulator/statistics/*.py",
     "simulator/workload/**/*.py",
     "simulator/fusion/analytic.py",
+    "simulator/fusion/before.py",
     "simulator/fusion/footprint.py",
     "simulator/fusion/groups.py",
+    "simulator/fusion/in_a_row.py",
     "simulator/fusion/ladder.py",
     "simulator/fusion/price.py",
     "simulator/fusion/signature.py",
 )
 """Files that a price takes rules from."""
+
+
+SCALED = frozenset({"Resize", "Upsample"})
+"""Operators that fractions tell what to do: the factors of the axes."""
+
+
+def is_data(tensor: Tensor) -> bool:
+    """Whether a constant is only computed with: several numbers with a point. A single one may stand in an
+    instruction, whole ones say what an operator does (axes, pads, places).
+    """
+    return tensor.elements > 1 and tensor.dtype.startswith("float")
 
 
 @cache
@@ -58,6 +72,7 @@ def group_facts(
     inside = {operator.name for operator in members}
     operators, tensors = [], []
     made = {name for operator in members for name in operator.outputs}
+    scales = {name for operator in members if operator.kind in SCALED for name in operator.inputs}
 
     def number(name: str) -> int:
         if not name:
@@ -66,7 +81,9 @@ def group_facts(
             numbers[name] = len(numbers)
             tensor, layout = graph.tensors[name], maker.layout(name)
             where = (tensor.kind == "weight", maker.place(name).name in resident)
-            tensors.append([numbers[name], tensor.shape, tensor.dtype, layout.role, tensor.values, *where])
+            data = is_data(tensor) and name not in scales
+            values = None if data else tensor.values
+            tensors.append([numbers[name], tensor.shape, tensor.dtype, layout.role, values, *where])
         return numbers[name]
 
     for operator in members:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from hwmodels.errors import InputError, unknown
 from simulator.fusion.baselines import BASELINES
+from simulator.fusion.belief import Belief
 from simulator.fusion.candidates import Part, parts_of
 from simulator.fusion.forms import in_form
 from simulator.fusion.groups import BLOCK_SPLIT, THREAD_SPLIT, Group, Partition, vertical
-from simulator.fusion.ladder import ANALYTIC, BYTES
+from simulator.fusion.in_a_row import settled
+from simulator.fusion.ladder import ANALYTIC
 from simulator.fusion.price import Price
 from simulator.fusion.search_graph import Found, plan_graph
 from simulator.fusion.sideways import grown, merged
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from simulator.fusion.planner import Planner
 
 Strategy = Callable[[Graph, "Planner"], Partition]
-BELIEVED_PCT = 60
-"""Of its analytic price a group is believed to cost at least so much when it is simulated."""
 
 
 def none(graph: Graph, _planner: Planner) -> Partition:
@@ -56,13 +56,15 @@ def chains_then_levels(graph: Graph, planner: Planner) -> Partition:
 
 
 def best(graph: Graph, planner: Planner) -> Partition:
-    """The cheapest of the others, priced by the dear rung."""
+    """The cheapest of the others, priced by the dear rung; where that is a simulator's, it also decides
+    between them piece by piece, in a row with their neighbours.
+    """
     before = planner.rung
     planner.rung = planner.dear_rung
     try:
-        choices = [make(graph, planner) for make in (chains_then_levels, levels_then_chains)]
-        choices += [by_chains(graph, planner), none(graph, planner)]
-        return min(choices, key=planner.total)
+        choices = [make(graph, planner) for make in (chains_then_levels, levels_then_chains, by_chains)]
+        cheapest = min([*choices, none(graph, planner)], key=planner.total)
+        return settled(planner, cheapest, choices) if planner.simulates else cheapest
     finally:
         planner.rung = before
 
@@ -111,16 +113,16 @@ def partition_for(name: str, planner: Planner) -> Partition:
 
 def search(planner: Planner, parts: list[Part], taken: int = 0, launches: list[Group] | None = None) -> Found:
     """The cheapest partition into the parts' groups; operators `taken` by launches stay with these."""
+    belief = Belief(planner)
 
     def cost(group: Group) -> int | None:
         price = planner.price(group)
+        if planner.simulates:
+            belief.learn(group, price)
         return None if is_refused(group, price) else price.total_fs
 
     def lower(group: Group) -> int | None:
-        price = planner.price(group, ANALYTIC)
-        if is_refused(group, price):
-            return None
-        return max(planner.price(group, BYTES).total_fs, price.total_fs * BELIEVED_PCT // 100)
+        return None if is_refused(group, belief.facts(group)[1]) else belief.cost(group)
 
     fixed = [without(part, taken) for part in parts] if taken else parts
     found = plan_graph(

@@ -124,6 +124,7 @@ def _level_two(dice: Dice) -> dict[str, Any]:
         "l2.mshr_entries": dice.choice(DEPTHS),
         "l2.mshr_merges": dice.choice(DEPTHS),
         "l2.atomic_interval_tenths": dice.choice((13, 1, 40)),
+        "l2.write_back_lines": dice.choice((32, 1, 5)),
         "dram.channels": memory_partitions * dice.choice((1, 2)),
         "crossbar.partition_link_bytes_per_cycle": dice.choice((1000, 40)) if sides == 2 else 0,
         "crossbar.partition_link_latency_cycles": dice.number(2, 80) if sides == 2 else 0,

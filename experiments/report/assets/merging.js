@@ -104,7 +104,9 @@ class Strategy {
 }
 
 function mergingDemo(root, data) {
-  const all = [...data.motions.filter((one) => one.gpu === data.motions[0].gpu), ...data.others];
+  // Strategies on a slice of the card stand among themselves, never beside one on the whole.
+  const recorded = data.others.share ? [] : data.motions.filter((one) => one.gpu === data.motions[0].gpu);
+  const all = [...recorded, ...data.others.motions];
   const names = all.map((one) => one.variant);
   const find = (wanted, otherwise) => (names.includes(wanted) ? names.indexOf(wanted) : otherwise);
   const chosen = [find("vertical", 0), find("horizontal", find("none", names.length - 1))];
@@ -133,7 +135,7 @@ function mergingDemo(root, data) {
     chosen[side] = at;
     build();
   }))), stage, status);
-  if (!names.some((one) => one.startsWith("horizontal"))) {
+  if (!data.others.left_out.length && !names.some((one) => one.startsWith("horizontal"))) {
     root.append(make("p", {}, "No horizontal strategy was replayed: name it under `fusion:` in the config, or let the report simulate it."));
   }
   build();

@@ -28,9 +28,9 @@ function windowsDemo(root, data) {
   }
 
   function row(first, length) {
-    // A window of one operator is the chain without fusion, wherever it stands.
-    const at = length === 1 ? 0 : first;
-    return doc.windows.find((one) => one.cap === doc.caps[cap] && one.first === at && one.size === length);
+    // A window of one operator is the chain without fusion wherever it stands, and why it can't be is said once.
+    const found = (at) => doc.windows.find((one) => one.cap === doc.caps[cap] && one.first === at && one.size === length);
+    return found(first) || (length === 1 ? found(0) : undefined);
   }
 
   function drawChain(first, length) {
@@ -118,6 +118,5 @@ function windowsDemo(root, data) {
     cap = at;
     build();
   })), stage);
-  if (doc.left_out) root.append(make("p", {}, `${doc.left_out} positions were not simulated within the time that the report was given.`));
   build();
 }

@@ -200,6 +200,7 @@ def _l2(store: Store, gpu: Gpu) -> None:
         before_cycles=l2.access_latency_cycles // 2,
         after_cycles=l2.access_latency_cycles - l2.access_latency_cycles // 2,
         atomic_tenths=l2.atomic_interval_tenths,
+        write_back_lines=l2.write_back_lines,
         groups=len(groups),
         part_slices=gpu.slices_per_memory_partition,
         there_fs=l2.miss_latency_cycles // 2 * gpu.l2_period_fs,

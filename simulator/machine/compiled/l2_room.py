@@ -1,16 +1,18 @@
 """Room for a line in an L2 slice: the way it gets, and the write-back of what stood there.
 
 A line is evicted only when DRAM has places for its dirty sectors, so the way and the write-back are had
-together or not at all.
+together or not at all. The machine of the reference engine's file of this name.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from hwmodels.slice_hash import line_from, local_line
+from hwmodels.write_back import first_of_group, is_cold
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.jit import bit_count, compiled, load
-from simulator.machine.compiled.l2_tags import replace, slot_of, victim
+from simulator.machine.compiled.l2_tags import is_pinned, replace, slot_of, victim
 from simulator.machine.compiled.layout_memory import l2_line, slice_at
 from simulator.machine.compiled.memory_front import has_write_places, write_back
 from simulator.machine.state_l2 import FREE, WAY, WRITE_PLACE
@@ -20,16 +22,44 @@ C_WRITEBACKS = INDEX["l2_writeback_sectors"]
 
 
 @compiled
+def clean(m: Any, slice_id: int, slot: int, now_fs: int) -> int:
+    """Write the dirty sectors of a line back, and keep it; 0 when DRAM has no places for them."""
+    one = l2_line(m.l2_lines, slot)
+    line = load(m.l2_tags, slot)
+    if not has_write_places(m, slice_id, line, one.dirty):
+        return 0
+    count(m, one.owner, C_WRITEBACKS, bit_count(one.dirty))
+    write_back(m, slice_id, line, one.dirty, one.owner, now_fs)
+    one.dirty = 0
+    return 1
+
+
+@compiled
+def clean_row(m: Any, slice_id: int, slot: int, now_fs: int) -> None:
+    """Write back the cold dirty lines that share DRAM rows with the line of a slot, until a queue is full."""
+    use = slice_at(m.slice_states, slice_id).use
+    first = first_of_group(local_line(load(m.l2_tags, slot), m.slices, m.l2_partitions), m.write_back_lines)
+    for near in range(first, first + m.write_back_lines):
+        other = slot_of(m, slice_id, line_from(slice_id, near, m.slices, m.l2_partitions))
+        if (
+            other != FREE
+            and l2_line(m.l2_lines, other).dirty
+            and is_cold(use, load(m.l2_stamps, other), m.l2_sets * m.l2_ways)
+            and not is_pinned(m, other)
+            and not clean(m, slice_id, other, now_fs)
+        ):
+            return
+
+
+@compiled
 def make_room(m: Any, slice_id: int, which: int, slot: int, line: int, now_fs: int) -> int:
     """Give a slot to a line, writing back what it holds; 0 when DRAM has no places for that."""
-    one = l2_line(m.l2_lines, slot)
-    if one.dirty:
-        old = load(m.l2_tags, slot)
-        if not has_write_places(m, slice_id, old, one.dirty):
+    if l2_line(m.l2_lines, slot).dirty:
+        if not clean(m, slice_id, slot, now_fs):
             slice_at(m.slice_states, slice_id).cause[which] = WRITE_PLACE
             return 0
-        count(m, one.owner, C_WRITEBACKS, bit_count(one.dirty))
-        write_back(m, slice_id, old, one.dirty, one.owner, now_fs)
+        if m.write_back_lines > 1:
+            clean_row(m, slice_id, slot, now_fs)
     replace(m, slice_id, slot, line)
     return 1
 

@@ -73,6 +73,12 @@ def unpin(m: Any, slot: int) -> None:
     store(m.l2_pinned, index, load(m.l2_pinned, index) & ~(1 << slot % m.l2_ways))
 
 
+@inlined
+def is_pinned(m: Any, slot: int) -> int:
+    """Whether sectors of the line in a slot are on their way."""
+    return load(m.l2_pinned, slot // m.l2_ways) >> slot % m.l2_ways & 1
+
+
 @compiled
 def preload(m: Any, slice_id: int, line: int, sectors: int) -> None:
     """Put sectors there before time starts; what they replace vanishes without traffic."""

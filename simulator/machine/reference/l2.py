@@ -62,6 +62,7 @@ class Slice:
         self.meter = QueueMeter()
         self.crossing_meter = QueueMeter()
         self.depth = gpu.l2.queue_depth
+        self.write_back_lines = gpu.l2.write_back_lines
         self.access_cycles = gpu.l2.access_latency_cycles
         self.port_bytes = gpu.l2.slice_bytes_per_cycle
         self.atomic_tenths = gpu.l2.atomic_interval_tenths

@@ -57,6 +57,10 @@ class Tags:
     def unpin(self, slot: int) -> None:
         self.state.pinned[slot // self.state.ways] &= ~(1 << slot % self.state.ways)
 
+    def is_pinned(self, slot: int) -> bool:
+        """Whether sectors of the line in a slot are on their way."""
+        return bool(self.state.pinned[slot // self.state.ways] >> slot % self.state.ways & 1)
+
     def preload(self, line: int, sectors: int, dirty: bool, kernel: int) -> None:
         """Put sectors there before time starts; what they replace vanishes without traffic."""
         slot = self.state.slot_of.get(line, FREE)

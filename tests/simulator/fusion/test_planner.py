@@ -13,6 +13,7 @@ from simulator.fusion.order import sound
 from simulator.fusion.plans import plan_with
 from simulator.fusion.price import KernelCost, Price, spacing_fs
 from simulator.fusion.sensitivity import sensitivity
+from simulator.fusion.signature import is_data
 from simulator.fusion.steps import steps
 from simulator.fusion.store import Store
 from simulator.fusion.strategies import partition_for
@@ -20,7 +21,7 @@ from simulator.fusion.toy import toy_of
 from simulator.fusion.why import Reasons
 from simulator.fusion.windows import LOSES, SPILLS, windows_of
 from simulator.workload.dataflow import analyse
-from simulator.workload.graph import Graph
+from simulator.workload.graph import Graph, Tensor
 from simulator.workload.onnx_import import import_onnx
 from simulator.workload.operator_list import operator_list
 from tests.simulator.fusion.support import chain, planner_of, small_card, web
@@ -256,3 +257,21 @@ def test_horizontal_groups_have_the_parts_operators() -> None:
     one = horizontal("block-split", [vertical("a", "b"), vertical("c")])
     assert one.operators == ("a", "b", "c")
     assert list(one.leaves()) == [Group(("a", "b")), Group(("c",))]
+
+
+def test_numbers_of_weights_do_not_part_prices() -> None:
+    graph = import_onnx("light_resnet50", 1, "float16")
+    planner = planner_of(graph)
+    numbers = [graph.tensors[name].values for name in (graph.operators[at].inputs[1] for at in (5, 8))]
+    assert numbers[0] != numbers[1]
+    assert planner.key(vertical("n5"), "full") == planner.key(vertical("n8"), "full")
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "data"),
+    [((4,), "float32", True), ((2, 2), "float16", True), ((1,), "float32", False), ((4,), "int64", False)],
+)
+def test_numbers_that_say_what_an_operator_does_part_prices(
+    shape: tuple[int, ...], dtype: str, data: bool
+) -> None:
+    assert is_data(Tensor("w", shape, dtype, "weight", (1, 2, 3, 4)[: len(shape)])) is data
