@@ -27,7 +27,7 @@ class L2Spec:
         unit="bytes an L2 cycle", low=1, high=1024, doc="Data array of a slice, and its port for replies."
     )
     slice_request_bytes_per_cycle: int = number(
-        unit="bytes an L2 cycle", low=1, high=1024, doc="Port of a slice for requests: data of stores, atomics."
+        unit="bytes an L2 cycle", low=1, high=1024, doc="Port of a slice for requests: data of stores."
     )
     access_latency_cycles: int = number(
         unit="L2 cycles", low=1, high=1000, doc="Queue, tag and data, without waiting."

@@ -86,7 +86,9 @@ def shuffled_chase(footprint_bytes: int, laps: int) -> KernelTrace:
     order = list(range(count))
     Random(SEED).shuffle(order)
     builder = RecordingBuilder("chase", 1, LANES, REGISTERS, tensors=(ring,))
-    load = Instruction(Operation.LDG, dst=(4, 5), src=(4, 5), bytes_per_lane=POINTER_BYTES, src_tensors=(0, 0))
+    load = Instruction(
+        Operation.LDG, dst=(4, 5), src=(4, 5), bytes_per_lane=POINTER_BYTES, src_tensors=(0, 0)
+    )
     loads = [builder.instruction(load, fetch_address=16 * place) for place in range(UNROLL)]
     back = builder.instruction(Instruction(Operation.BRANCH, taken=True), fetch_address=16 * UNROLL)
     end = builder.instruction(Instruction(Operation.EXIT), fetch_address=16 * (UNROLL + 1))

@@ -1,10 +1,10 @@
 """A pointer chase over footprints of 4 KiB to 4 GiB: the plateau of each level and the edges between them.
 
-Up to twice L1's size the chase is the published one, shuffled and through L1, on the whole card. Beyond it loads are `.cg`, as L1 would
-answer next to none. Around L2's size both are cut alike to the smallest slice of the card and the ring is
-walked once before, in the same order, so that edges are LRU's and near copies are where silicon has them;
-far beyond L2 no warm-up is needed. In a slice the ring is smaller than on the whole card and misses the TLB
-less: up to its own latency too fast between the TLB's reach and three times L2.
+Up to twice L1's size the chase is the published one, shuffled and through L1, on the whole card. Beyond it
+loads are `.cg`, as L1 would answer next to none. Around L2's size both are cut alike to the smallest slice of
+the card and the ring is walked once before, in the same order, so that edges are LRU's and near copies are
+where silicon has them; far beyond L2 no warm-up is needed. In a slice the ring is smaller than on the whole
+card and misses the TLB less: up to its own latency too fast between the TLB's reach and three times L2.
 """
 
 from fractions import Fraction

@@ -109,7 +109,7 @@ def softmax_eager(rows: int, width: int) -> Items:
     shape, column = [rows, width], [rows, 1]
     kept = {"axes": [1], "keepdims": 1}
     return [
-        op("ReduceMax", ["x"], "m", column, attributes=kept),
+        op("ReduceMax", ["x"], "m", column, x=shape, attributes=kept),
         op("Sub", ["x", "m"], "d", shape),
         op("Exp", ["d"], "e", shape),
         op("ReduceSum", ["e"], "s", column, attributes=kept),

@@ -29,7 +29,7 @@ EVENT_SECONDS, EVENT_SHARE = 5e-6, 0.15
 ISSUE_SECONDS = 8e-6
 """An eager framework issues an operator no faster than this."""
 FIRST_FLASH = "Dao et al. 2022"
-"""The paper whose kernel shares out heads only; those since share out queries too, as the program here does."""
+"""The paper whose kernel shares out heads only; later ones, and the program here, share out queries too."""
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 ROWS_OF_LIBRARY = {
     "layer_norm": "N",

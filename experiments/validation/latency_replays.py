@@ -34,7 +34,8 @@ LOADS, KEPT = 512, 448
 WARM_UP_TO = 2
 """Footprints of at most so many L2s are warmed."""
 SHUFFLED_UP_TO, LAPS = 4, 3
-"""Footprints of at most so many L1s are shuffled as published, which decides L1's edge; the last lap counts."""
+"""Footprints of at most so many L1s are shuffled as published, which decides L1's edge; the last lap
+counts."""
 SMALL_BYTES, HUGE_BYTES = MIB, 1024 * MIB
 FAR_STRIDE, HUGE_STRIDE = 32 * KIB, 33 * KIB
 PLACES = 64

@@ -14,7 +14,6 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from hwmodels.operations import Operation
-
 from simulator.trace.expression import Expression, Term, Variable
 from simulator.trace.schema import Guard, Instruction, KernelTrace, Loop, Program
 
@@ -65,7 +64,8 @@ def last_blocks(trace: KernelTrace, count: int) -> KernelTrace:
 def moved(trace: KernelTrace, bytes_by_kind: Mapping[str, int]) -> KernelTrace:
     """The launch with its tensors of some kinds that many bytes further on."""
     shifts = [
-        (one.base_address, one.base_address + one.bytes, bytes_by_kind.get(one.kind, 0)) for one in trace.tensors
+        (one.base_address, one.base_address + one.bytes, bytes_by_kind.get(one.kind, 0))
+        for one in trace.tensors
     ]
     if trace.program is None or not any(shift for _, _, shift in shifts):
         return trace

@@ -105,7 +105,8 @@ def check_item(place: str, item: Mapping[str, Any]) -> None:
     if item.get("dtype", "float32") not in ITEM_BYTES:
         raise unknown(f"{place}.dtype", "type", str(item["dtype"]), tuple(ITEM_BYTES))
     if not isinstance(item.get("keep", False), bool):
-        raise InputError(f"{place}.keep", f"{str(item['keep'])[:60]!r} is neither true nor false", "keep: true")
+        problem = f"{str(item['keep'])[:60]!r} is neither true nor false"
+        raise InputError(f"{place}.keep", problem, "keep: true")
     inputs = item["inputs"]
     if not isinstance(inputs, list | tuple) or not all(isinstance(one, str) for one in inputs):
         raise InputError(f"{place}.inputs", f"{str(inputs)[:60]!r} is no list of names", "such as [x, w]")
