@@ -16,6 +16,7 @@ from simulator.fusion.groups import Group, Partition
 from simulator.fusion.ladder import SAMPLED
 from simulator.fusion.order import in_order
 from simulator.fusion.price import Price, spacing_fs
+from simulator.fusion.side_by_side import side_by_side
 from simulator.fusion.signature import signature, version
 from simulator.machine.replay import replay
 
@@ -67,7 +68,7 @@ def is_faster(planner: Planner, one: Partition, other: Partition) -> bool:
     after = ends_alike(one[::-1], other[::-1])
     first = max(0, before - AROUND)
     spans = [way[first : len(way) - max(0, after - AROUND)] for way in (one, other)]
-    mine, theirs = (row_fs(planner, span) for span in spans)
+    mine, theirs = rows_fs(planner, spans)
     return mine < theirs
 
 
@@ -81,34 +82,45 @@ def ends_alike(one: Partition, other: Partition) -> int:
     return count
 
 
-def row_fs(planner: Planner, groups: Sequence[Group]) -> int:
-    """Femtoseconds of some launches in a row with their gaps, what the graph wrote before them in L2."""
-    inside = {name for group in groups for name in group.operators}
-    resident = frozenset().union(*(planner.resident(group) for group in groups))
-    written = {
-        planner.maker.place(name).name
-        for operator in inside
-        for name in planner.legality.operators[operator].outputs
-        if name
-    }
-    resident -= written
-    whole = Group(tuple(sorted(inside)), ROW, tuple(groups))
+def rows_fs(planner: Planner, rows: Sequence[Partition]) -> list[int]:
+    """Femtoseconds of some launches in a row with their gaps, for each row; what is not known yet is replayed
+    side by side.
+    """
+    keys = [key_of(planner, row) for row in rows]
+    missing = {key: row for key, row in zip(keys, rows, strict=True) if planner.store.get(key) is None}
+    found = side_by_side(lambda row: replayed_row(planner, row), list(missing.values()))
+    for key, spent in zip(missing, found, strict=True):
+        planner.store.put(key, Price(planner.rung, spent, ()))
+    known = [planner.store.get(key) for key in keys]
+    return [price.total_fs for price in known if price is not None]
+
+
+def key_of(planner: Planner, row: Partition) -> str:
+    """The signature under which a row's time is kept."""
+    whole = Group(tuple(name for group in row for name in group.operators), ROW, row)
     facts = (version(), planner.gpu.digest(), planner.rung, planner.cap, planner.launch, planner.means)
-    forms = [group.form for group in groups]
-    key = signature(planner.graph, whole, planner.maker, resident, *facts, *forms)
-    known = planner.store.get(key)
-    if known is None:
-        known = Price(planner.rung, replayed_row(planner, groups, resident), ())
-        planner.store.put(key, known)
-    return known.total_fs
+    forms = [group.form for group in row]
+    return signature(planner.graph, whole, planner.maker, resident_in(planner, row), *facts, *forms)
 
 
-def replayed_row(planner: Planner, groups: Sequence[Group], resident: frozenset[str]) -> int:
+def resident_in(planner: Planner, row: Partition) -> frozenset[str]:
+    """Operands that are in L2 before a row, by the names of their places."""
+    found: set[str] = set()
+    written: set[str] = set()
+    for group in row:
+        found |= planner.resident(group)
+        for name in group.operators:
+            values = planner.legality.operators[name].outputs
+            written |= {planner.maker.place(value).name for value in values if value}
+    return frozenset(found - written)
+
+
+def replayed_row(planner: Planner, row: Partition) -> int:
     """The replay of a row."""
-    traces = [one.trace for group in groups for one in planner.kernels(group)]
+    traces = [one.trace for group in row for one in planner.kernels(group)]
     if not traces:
         return 0
-    there = resident_tensors(traces, resident)
+    there = resident_tensors(traces, resident_in(planner, row))
     before = writers(there)
     result = replay(
         [*before, *traces],

@@ -57,14 +57,18 @@ def chains_then_levels(graph: Graph, planner: Planner) -> Partition:
 
 def best(graph: Graph, planner: Planner) -> Partition:
     """The cheapest of the others, priced by the dear rung; where that is a simulator's, it also decides
-    between them piece by piece, in a row with their neighbours.
+    between them, and what arithmetic would choose, piece by piece in a row with their neighbours.
     """
     before = planner.rung
-    planner.rung = planner.dear_rung
     try:
+        planner.rung = ANALYTIC
+        by_arithmetic = by_chains(graph, planner)
+        planner.rung = planner.dear_rung
         choices = [make(graph, planner) for make in (chains_then_levels, levels_then_chains, by_chains)]
         cheapest = min([*choices, none(graph, planner)], key=planner.total)
-        return settled(planner, cheapest, choices) if planner.simulates else cheapest
+        if not planner.simulates:
+            return cheapest
+        return settled(planner, cheapest, [*choices, by_arithmetic])
     finally:
         planner.rung = before
 

@@ -3,8 +3,8 @@
 import pytest
 
 from simulator import replay
-from simulator.fusion.groups import BLOCK_SPLIT, Group, Partition, horizontal, vertical
-from simulator.fusion.in_a_row import ends_alike, exchanged, pieces, row_fs, settled
+from simulator.fusion.groups import BLOCK_SPLIT, Partition, horizontal, vertical
+from simulator.fusion.in_a_row import ends_alike, exchanged, pieces, rows_fs, settled
 from simulator.fusion.planner import Planner
 from simulator.fusion.price import spacing_fs
 from simulator.workload.operator_list import operator_list
@@ -53,16 +53,17 @@ def test_a_row_takes_what_its_kernels_take(monkeypatch: pytest.MonkeyPatch) -> N
     result = replay(traces, planner.gpu, "compiled", interval_cycles=0)
     kernels = result.record.kernels
     spent = sum(spacing_fs(one.end_fs - one.start_fs, planner.gpu, "stream") for one in kernels)
-    assert row_fs(planner, APART) == spent
+    assert rows_fs(planner, [APART]) == [spent]
     # Known rows are not replayed again.
     monkeypatch.setattr("simulator.fusion.in_a_row.replay", None)
-    assert row_fs(planner, APART) == spent
+    assert rows_fs(planner, [APART, APART]) == [spent, spent]
 
 
 @pytest.mark.parametrize("start", [APART, WIDE])
 def test_the_faster_way_is_taken_for_every_piece(start: Partition) -> None:
     planner = two_chains()
-    everything: list[Group] = [vertical("n0", "n1", "n2"), vertical("n3", "n4")]
-    found = settled(planner, start, [CHAINS, tuple(everything)])
-    assert row_fs(planner, found) <= min(row_fs(planner, way) for way in (start, CHAINS, tuple(everything)))
+    everything: Partition = (vertical("n0", "n1", "n2"), vertical("n3", "n4"))
+    found = settled(planner, start, [CHAINS, everything])
+    mine, *others = rows_fs(planner, [found, start, CHAINS, everything])
+    assert mine <= min(others)
     assert settled(planner, found, [start, CHAINS]) == found
