@@ -70,7 +70,8 @@ def _forward(m: Any, slice_id: int, cycle: int, now_fs: int) -> int:
     give(m, P_NODES, entry)
     one = packet(m.packets, index)
     store(m.slice_credits, slice_id, load(m.slice_credits, slice_id) - 1)
-    store(m.slice_free, slice_id, cycle + max(1, (one.payload + m.slice_bytes - 1) // m.slice_bytes))
+    width = m.slice_request_bytes
+    store(m.slice_free, slice_id, cycle + max(1, (one.payload + width - 1) // width))
     _arm(m, slice_id, cycle)
     send(m, m.crossbar, owner(m, slice_id), now_fs, m.crossbar_to_slice_fs, REQUEST, index, 0)
     return one.sm
