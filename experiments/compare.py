@@ -5,16 +5,20 @@ two such quotients is split exactly: each warp state has the change of its warp-
 and `residency` has what the change in resident warps did. Rounded to whole cycles so that the parts still add
 up. A mean latency is split by phases, which add up by themselves. It says what changed together, which is
 evidence and no proof of cause.
+
+Kernels belong together by name. What is left belongs together by operators: a fused kernel with all those
+that compute the same operators in the other result, taken as one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from hwmodels.errors import InputError
-from simulator.statistics.phases import ACCESS_CLASSES, PHASE_NAMES, STATE_NAMES
+from simulator.statistics.phases import ACCESS_CLASSES, GLOBAL_LOAD, PHASE_NAMES, STATE_NAMES
 from simulator.statistics.record import KernelRecord
 from simulator.statistics.result import Result
 from simulator.statistics.source import SECTOR_BYTES, count
@@ -22,6 +26,18 @@ from simulator.statistics.source import SECTOR_BYTES, count
 RESIDENCY = "residency"
 ONLY_A, ONLY_B, OVERLAP = "kernels only in A", "kernels only in B", "kernels side by side"
 REASONS = (*STATE_NAMES, RESIDENCY)
+COUNTED = {
+    "resident": ("resident_warp_cycles",),
+    "warp_instructions": ("warp_instructions",),
+    "dram_read_bytes": ("dram_read_sectors",),
+    "dram_write_bytes": ("dram_write_sectors",),
+    "dirty_bytes_left": ("l1_dirty_left", "l2_dirty_left"),
+    "l2_read_bytes": ("l2_read_sectors",),
+    "local_bytes": ("l1_local_load_sectors", "l1_local_store_sectors"),
+}
+"""Counters of a kernel by the name of what they add up to; bytes are counted in sectors."""
+Named = tuple[str, tuple[str, ...]]
+"""A kernel's name, and the operators that it computes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +61,22 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class KernelDifference:
-    """One kernel that both results have. Pairs are (A, B); reasons are whole SM cycles, B less A."""
+    """What both results have: one kernel, or the kernels on each side that compute the same operators. Pairs
+    are (A, B); reasons are whole SM cycles, B less A.
+    """
 
-    kernel: str
+    kernels: tuple[tuple[str, ...], tuple[str, ...]]
     cycles: tuple[int, int]
     reasons: tuple[tuple[str, int], ...]
     latencies: tuple[Latency, ...]
     numbers: tuple[tuple[str, float, float], ...]
     """(name, A, B) of what a launch asked for, moved and reached."""
+
+    @property
+    def kernel(self) -> str:
+        """The name; of kernels that were matched by their operators, those of A and those of B."""
+        before, after = (" + ".join(names) for names in self.kernels)
+        return before if before == after else f"{before} → {after}"
 
     @property
     def difference(self) -> int:
@@ -122,16 +146,74 @@ def difference_of(a: Result, b: Result) -> Difference:
             raise InputError(
                 f"{name}: {one.card.name}/{one.variant}", "was cut short by a limit", "replay it to its end"
             )
-    places_a = {label: place for place, label in enumerate(a.source.labels)}
-    places_b = {label: place for place, label in enumerate(b.source.labels)}
-    both = [label for label in places_a if label in places_b]
+    groups = together(_kernels_of(a), _kernels_of(b))
+    found_a = {place for places, _ in groups for place in places}
+    found_b = {place for _, places in groups for place in places}
     return Difference(
         a,
         b,
-        tuple(_kernel(label, a, places_a[label], b, places_b[label]) for label in both),
-        tuple((label, _cycles(a, place)) for label, place in places_a.items() if label not in places_b),
-        tuple((label, _cycles(b, place)) for label, place in places_b.items() if label not in places_a),
+        tuple(_kernel(a, places_a, b, places_b) for places_a, places_b in groups),
+        tuple((name, _cycles(a, at)) for at, name in enumerate(a.source.labels) if at not in found_a),
+        tuple((name, _cycles(b, at)) for at, name in enumerate(b.source.labels) if at not in found_b),
     )
+
+
+def _kernels_of(result: Result) -> list[Named]:
+    return [
+        (label, header.operators)
+        for label, header in zip(result.source.labels, result.source.headers, strict=True)
+    ]
+
+
+def together(a: Sequence[Named], b: Sequence[Named]) -> list[tuple[list[int], list[int]]]:
+    """Places of kernels that belong together, in the order of A: by name where they compute the same, then
+    the smallest sets of kernels that compute the same operators on both sides, then by name alone.
+    """
+    places_b = {kernel: place for place, kernel in enumerate(b)}
+    pairs = [([place], [places_b[kernel]]) for place, kernel in enumerate(a) if kernel in places_b]
+    pairs += _by_operators(a, b, pairs)
+    done_a, done_b = ({place for pair in pairs for place in pair[side]} for side in (0, 1))
+    named_b = {name: place for place, (name, _) in enumerate(b) if place not in done_b}
+    pairs += [
+        ([place], [named_b[name]])
+        for place, (name, _) in enumerate(a)
+        if place not in done_a and name in named_b
+    ]
+    return sorted(pairs)
+
+
+def _by_operators(
+    a: Sequence[Named], b: Sequence[Named], pairs: Sequence[tuple[list[int], list[int]]]
+) -> list[tuple[list[int], list[int]]]:
+    """Of what is not in a pair yet, the smallest sets that compute the same operators."""
+    found = []
+    done_a, done_b = ({place for pair in pairs for place in pair[side]} for side in (0, 1))
+    left_a = [place for place in range(len(a)) if place not in done_a]
+    left_b = [place for place in range(len(b)) if place not in done_b]
+    while left_a:
+        mine, theirs = _connected(left_a[0], a, left_a, b, left_b)
+        computed = [
+            Counter(one for place in side for one in of[place][1]) for side, of in ((mine, a), (theirs, b))
+        ]
+        if theirs and computed[0] == computed[1]:
+            found.append((mine, theirs))
+        left_a = [place for place in left_a if place not in mine]
+        left_b = [place for place in left_b if place not in theirs]
+    return found
+
+
+def _connected(
+    start: int, a: Sequence[Named], left_a: Sequence[int], b: Sequence[Named], left_b: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """The kernels that share operators with one of A, with those that share any with these, and so on."""
+    operators = set(a[start][1])
+    while True:
+        mine = [place for place in left_a if place == start or operators & set(a[place][1])]
+        theirs = [place for place in left_b if operators & set(b[place][1])]
+        reached = {one for side, of in ((mine, a), (theirs, b)) for place in side for one in of[place][1]}
+        if reached <= operators:
+            return mine, theirs
+        operators |= reached
 
 
 def split(cycles: tuple[int, int], states_a: Sequence[int], states_b: Sequence[int]) -> list[tuple[str, int]]:
@@ -156,57 +238,77 @@ def _whole(parts: Sequence[Fraction]) -> list[tuple[str, int]]:
     return list(zip(REASONS, floors, strict=True))
 
 
-def _kernel(label: str, a: Result, place_a: int, b: Result, place_b: int) -> KernelDifference:
-    first, second = a.record.kernels[place_a], b.record.kernels[place_b]
-    cycles = (_cycles(a, place_a), _cycles(b, place_b))
+def _kernel(a: Result, places_a: Sequence[int], b: Result, places_b: Sequence[int]) -> KernelDifference:
+    first, second = (
+        [one.record.kernels[place] for place in places] for one, places in ((a, places_a), (b, places_b))
+    )
+    cycles = (
+        sum(_cycles(a, place) for place in places_a),
+        sum(_cycles(b, place) for place in places_b),
+    )
     return KernelDifference(
-        label,
+        (
+            tuple(a.source.labels[place] for place in places_a),
+            tuple(b.source.labels[place] for place in places_b),
+        ),
         cycles,
-        tuple(split(cycles, first.states, second.states)),
+        tuple(split(cycles, _added(one.states for one in first), _added(one.states for one in second))),
         tuple(_latencies(first, second)),
         tuple(
             (name, before, after)
-            for (name, before), (_, after) in zip(_numbers(a, place_a), _numbers(b, place_b), strict=True)
+            for (name, before), (_, after) in zip(_numbers(a, places_a), _numbers(b, places_b), strict=True)
         ),
     )
+
+
+def _added(rows: Iterable[Sequence[int]]) -> list[int]:
+    return [sum(column) for column in zip(*rows, strict=True)]
 
 
 def _cycles(result: Result, place: int) -> int:
     return result.source.kernel_cycles(result.record.kernels[place])
 
 
-def _latencies(a: KernelRecord, b: KernelRecord) -> list[Latency]:
+def _latencies(a: Sequence[KernelRecord], b: Sequence[KernelRecord]) -> list[Latency]:
     """Of each class of requests that both made."""
     made = []
     for access, (space, operation) in enumerate(ACCESS_CLASSES):
-        requests = (a.requests[access], b.requests[access])
+        requests = (sum(one.requests[access] for one in a), sum(one.requests[access] for one in b))
         if not all(requests):
             continue
         phases = tuple(
             (name, Fraction(after, requests[1]) - Fraction(before, requests[0]))
-            for name, before, after in zip(PHASE_NAMES, a.phases[access], b.phases[access], strict=True)
+            for name, before, after in zip(
+                PHASE_NAMES,
+                _added(one.phases[access] for one in a),
+                _added(one.phases[access] for one in b),
+                strict=True,
+            )
         )
-        means = (Fraction(a.latency_fs[access], requests[0]), Fraction(b.latency_fs[access], requests[1]))
+        means = (
+            Fraction(sum(one.latency_fs[access] for one in a), requests[0]),
+            Fraction(sum(one.latency_fs[access] for one in b), requests[1]),
+        )
         made.append(Latency(space, operation, requests, means, phases))
     return made
 
 
-def _numbers(result: Result, place: int) -> list[tuple[str, float]]:
-    header, kernel = result.source.headers[place], result.record.kernels[place]
-    cycles = _cycles(result, place)
+def _numbers(result: Result, places: Sequence[int]) -> list[tuple[str, float]]:
+    """Of several kernels the most that one of them asks for, and the sum of what they moved."""
+    headers = [result.source.headers[place] for place in places]
+    kernels = [result.record.kernels[place] for place in places]
+    cycles = sum(_cycles(result, place) for place in places)
     slots = cycles * result.record.sm_count * result.card.warp_slots
-    resident = count(kernel, "resident_warp_cycles")
+    total = {name: sum(count(one, *names) for one in kernels) for name, names in COUNTED.items()}
+    gaps = sum(result.source.cycles(one.start_fs - one.launch_fs, one.start_fs) for one in kernels)
     return [
-        ("registers_per_thread", header.registers_per_thread),
-        ("spill_bytes_per_thread", header.spill_bytes_per_thread),
-        ("shared_bytes_per_block", header.shared_bytes_per_block),
-        ("blocks_per_sm", kernel.blocks_per_sm),
-        ("achieved_occupancy_pct", 100 * resident / slots if slots else 0.0),
-        ("launch_cycles", result.source.cycles(kernel.start_fs - kernel.launch_fs, kernel.start_fs)),
-        ("warp_instructions", count(kernel, "warp_instructions")),
-        ("dram_read_bytes", SECTOR_BYTES * count(kernel, "dram_read_sectors")),
-        ("dram_write_bytes", SECTOR_BYTES * count(kernel, "dram_write_sectors")),
-        ("dirty_bytes_left", SECTOR_BYTES * count(kernel, "l1_dirty_left", "l2_dirty_left")),
-        ("l2_read_bytes", SECTOR_BYTES * count(kernel, "l2_read_sectors")),
-        ("local_bytes", SECTOR_BYTES * count(kernel, "l1_local_load_sectors", "l1_local_store_sectors")),
+        ("registers_per_thread", max(one.registers_per_thread for one in headers)),
+        ("spill_bytes_per_thread", max(one.spill_bytes_per_thread for one in headers)),
+        ("shared_bytes_per_block", max(one.shared_bytes_per_block for one in headers)),
+        ("blocks_per_sm", min(one.blocks_per_sm for one in kernels)),
+        ("achieved_occupancy_pct", 100 * total["resident"] / slots if slots else 0.0),
+        ("launch_cycles", gaps),
+        ("warp_instructions", total["warp_instructions"]),
+        ("global_load_requests", sum(one.requests[GLOBAL_LOAD] for one in kernels)),
+        *((name, SECTOR_BYTES * total[name]) for name in COUNTED if "bytes" in name),
     ]

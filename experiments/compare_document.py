@@ -9,12 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from experiments.compare import Difference, KernelDifference, Latency, difference_of, matched
+from experiments.comparison import sized
 from experiments.folder import CONFIG, read
 from hwmodels.errors import InputError, unknown
 from simulator.statistics.result import Result
 
-PHASE_STATES = ("long_scoreboard", "short_scoreboard", "lg_throttle", "mio_throttle", "drain", "membar")
-"""States in which warps wait for memory: for these the phases of the requests say more."""
+DRAM_BYTES = ("dram_read_bytes", "dram_write_bytes", "dirty_bytes_left")
+"""What a kernel moves between L2 and DRAM, with what others have to write back for it."""
+WAITED_FOR = {
+    "long_scoreboard": ("global load", "local load", "global async_copy", "global atomic"),
+    "lg_throttle": ("global load", "local load", "global store", "local store", "global async_copy"),
+    "short_scoreboard": ("shared load", "shared atomic"),
+    "mio_throttle": ("shared load", "shared store", "shared atomic"),
+    "drain": ("global store", "local store", "global reduction"),
+}
+"""States in which warps wait for memory, with the requests they wait for, whose phases say more."""
 
 
 def compare_folders(
@@ -120,12 +129,18 @@ def _kernel(found: KernelDifference, period_a_fs: int, period_b_fs: int) -> dict
     words = _explanation(found.difference, reasons)
     top = _top(found.difference, reasons)
     latencies = [_latency(one, period_a_fs, period_b_fs) for one in found.latencies]
-    if top in PHASE_STATES and latencies:
-        words += _phase_words(latencies)
+    numbers = {name: _pair(before, after) for name, before, after in found.numbers}
+    waited = [one for one in latencies if f"{one['space']} {one['operation']}" in WAITED_FOR.get(top, ())]
+    if waited:
+        words += _phase_words(waited)
+    if len(found.kernels[0]) != len(found.kernels[1]):
+        words += _moved_words(numbers)
     return {
         "kernel": found.kernel,
+        "kernels_a": list(found.kernels[0]),
+        "kernels_b": list(found.kernels[1]),
         "cycles": _pair(*found.cycles),
-        **{name: _pair(before, after) for name, before, after in found.numbers},
+        **numbers,
         "reasons": [{"reason": reason, "cycles": cycles} for reason, cycles in found.reasons],
         "latency": latencies,
         "explanation": words,
@@ -169,6 +184,16 @@ def _explanation(difference: int, reasons: Mapping[str, int]) -> str:
         if abs(against[other]) >= abs(difference) / 10:
             words += f", against it {other} {against[other]:+,}"
     return words
+
+
+def _moved_words(numbers: Mapping[str, dict[str, Any]]) -> str:
+    """What kernels that became more or fewer moved and waited at launch: the reasons have none of both."""
+    before, after = (sum(int(numbers[name][side]) for name in DRAM_BYTES) for side in ("a", "b"))
+    loads, gaps = numbers["global_load_requests"], numbers["launch_cycles"]["difference"]
+    return (
+        f"; global loads {loads['a']:,} → {loads['b']:,}; DRAM traffic {sized(before)} → {sized(after)}; "
+        f"launch gaps {gaps:+,} cycles"
+    )
 
 
 def _phase_words(latencies: Sequence[dict[str, Any]]) -> str:

@@ -133,7 +133,7 @@ def _byte_words(best: Totals, other: Totals) -> str:
     left = (
         " (with what stays dirty in caches)" if name == "DRAM traffic" and before != other.dram_bytes else ""
     )
-    return f"{name}{left} went from {_size(before)} to {_size(now)}"
+    return f"{name}{left} went from {sized(before)} to {sized(now)}"
 
 
 def _stall_words(best: Totals, other: Totals) -> str:
@@ -154,7 +154,8 @@ def readable(number: int) -> str:
     return f"{millions:,g} million" if millions < MILLION else f"{millions:,.0f} million"
 
 
-def _size(size_bytes: int) -> str:
+def sized(size_bytes: int) -> str:
+    """12 bytes, 1.2 kB, 1.20 MB."""
     if size_bytes >= MEGABYTE // 10:
         return f"{size_bytes / MEGABYTE:,.2f} MB"
     return f"{size_bytes / KILOBYTE:,.1f} kB" if size_bytes >= KILOBYTE else f"{size_bytes} bytes"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_PARENT = Path("results")
 SUMMARY = "summary.json"
 CONFIG = "config.yaml"
+SWEEP = "sweep.csv"
 PLOTS = "plots"
 CARDS = "cards"
 
@@ -69,6 +70,12 @@ def read(folder: Path) -> list[Result]:
     """The results of a folder; an InputError for a folder that has none."""
     if not folder.is_dir():
         raise InputError(str(folder), "no such folder", "give the folder that `stallscope run` named")
+    if not (folder / archive.FILE_NAME).exists() and (folder / SWEEP).is_file():
+        raise InputError(
+            str(folder),
+            "holds a sweep, which keeps a row of numbers a point and no whole result",
+            "draw it by `stallscope plot DIR --kind sweep`, replay a point by `stallscope run --set KEY=…`",
+        )
     return load_all(folder)
 
 

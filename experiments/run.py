@@ -52,11 +52,13 @@ class Outcome:
     cards: dict[str, dict[str, Any]] = field(default_factory=dict)
     wall_seconds: float = 0.0
     """From the start of the first replay to the end of the last, whatever ran side by side."""
+    resumed: bool = False
+    """Whether a part was replayed before, by the run whose checkpoint this one went on from."""
 
     @property
     def summary(self) -> dict[str, Any]:
         """The content of summary.json."""
-        return summary_of(self.results, self.config, self.replayed, self.wall_seconds)
+        return summary_of(self.results, self.config, self.replayed, self.wall_seconds, self.resumed)
 
     def write(self, folder: Path) -> None:
         """Fill a folder that `folder.prepare` has accepted."""
@@ -125,6 +127,7 @@ def run(
         ready()
     session = session or Session(None, Path())
     outcome.replayed += session.fit([f"{gpu.name}/{name}" for gpu in gpus for name in names])
+    outcome.resumed = session.source is not None
     jobs = [
         Job(config, card, name, limits, started, *session.paths(f"{gpu.name}/{name}"), session.source)
         for card, gpu in enumerate(gpus)

@@ -23,13 +23,19 @@ PACKAGES = ("stallscope", "simpy", "numpy", "pandas", "onnx")
 
 
 def summary_of(
-    results: Sequence[Result], config: Mapping[str, Any], replayed: Sequence[str], wall_seconds: float
+    results: Sequence[Result],
+    config: Mapping[str, Any],
+    replayed: Sequence[str],
+    wall_seconds: float,
+    resumed: bool = False,
 ) -> dict[str, Any]:
     """The document. `config` is the resolved config, `replayed` says in sentences what was replayed.
 
-    `wall_seconds` passed from the start of all replays to their end; CPU seconds are summed over replays.
+    `wall_seconds` passed from the start of all replays to their end; CPU seconds are summed over replays. A
+    resumed run has no rate: the instructions are those of the whole, the seconds those since the checkpoint.
     """
     instructions = sum(result.warp_instructions for result in results)
+    rate = None if resumed else instructions / wall_seconds if wall_seconds else 0.0
     return {
         "name": config["name"],
         "replayed": list(replayed),
@@ -43,7 +49,7 @@ def summary_of(
         "wall_seconds": wall_seconds,
         "cpu_seconds": sum(result.record.cpu_seconds for result in results),
         "warp_instructions": instructions,
-        "warp_instructions_per_second": instructions / wall_seconds if wall_seconds else 0.0,
+        "warp_instructions_per_second": rate,
         "peak_memory_mb": max((result.record.peak_memory_mb for result in results), default=0.0),
     }
 

@@ -73,6 +73,16 @@ def kernel_lines(results: Sequence[Result]) -> list[tuple[str, ...]]:
     return lines
 
 
+def footnotes(lines: Sequence[tuple[str, ...]]) -> list[str]:
+    """What a reader of these kernel lines may stumble over."""
+    load = KERNEL_HEADINGS.index("load cyc")
+    if any(line[load] == "-" for line in lines):
+        return [
+            "load cyc -: nothing is loaded into registers; latency.csv has async_copy (to shared memory)."
+        ]
+    return []
+
+
 def variant_lines(card: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """One line a variant of a card's part of the summary."""
     return [
@@ -121,11 +131,14 @@ def conscience(summary: Mapping[str, Any]) -> str:
     """Whether the numbers add up, and what the replay cost."""
     checks = summary["identities"]
     cut = f" ({len(checks['not_judged'])} partial, not judged)" if checks["not_judged"] else ""
+    rate = summary["warp_instructions_per_second"]
+    # Of a resumed run the instructions are those of the whole, the seconds those since its checkpoint.
+    speed = "some of them before the checkpoint" if rate is None else f"{rate:,.0f} a second"
     return (
         f"{checks['checked']} identities checked, {len(checks['violated'])} violated{cut}; "
         f"{summary['warp_instructions']:,} warp instructions in {summary['wall_seconds']:.1f} s "
-        f"({summary['warp_instructions_per_second']:,.0f} a second; {summary['cpu_seconds']:.1f} CPU seconds "
-        f"in replays), {summary['peak_memory_mb']:,.0f} MB, {summary['engine']} engine."
+        f"({speed}; {summary['cpu_seconds']:.1f} CPU seconds in replays), "
+        f"{summary['peak_memory_mb']:,.0f} MB, {summary['engine']} engine."
     )
 
 

@@ -4,7 +4,8 @@ Levels are transactions as measured on whole GPUs: `dram` is a byte between DRAM
 wires, `l2` a byte between L2 and an SM, `l1` and `shared` a byte between those and registers; an instruction
 includes fetch, issue and its registers. Static and idle power, clock trees and the link between L2 partitions
 have no number of their own. Published figures come from other processes than the cards': compare kernels with
-them, not power meters. Whole femtojoules, so that sums are exact.
+them, not power meters. Least certain are plain instructions: the cards have them as recalled from GPUJoule's
+paper, since what its authors published beside it has no numbers. Whole femtojoules, so that sums are exact.
 """
 
 from __future__ import annotations

@@ -24,7 +24,10 @@ class L2Spec:
     )
     ways: int = number(unit="ways", low=1, high=512, doc="Associativity.")
     slice_bytes_per_cycle: int = number(
-        unit="bytes an L2 cycle", low=1, high=1024, doc="Port of a slice, each way."
+        unit="bytes an L2 cycle", low=1, high=1024, doc="Data array of a slice, and its port for replies."
+    )
+    slice_request_bytes_per_cycle: int = number(
+        unit="bytes an L2 cycle", low=1, high=1024, doc="Port of a slice for requests: data of stores."
     )
     access_latency_cycles: int = number(
         unit="L2 cycles", low=1, high=1000, doc="Queue, tag and data, without waiting."

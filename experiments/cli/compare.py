@@ -10,13 +10,14 @@ EPILOG = """\
 examples:
   stallscope compare results/before results/after
   stallscope compare results/cap-wins results/cap-wins-32                cap-wins with and without a cap
-  stallscope compare results/fusion results/fusion --variants none,vertical
+  stallscope compare results/fusion results/fusion --variants none,vertical     fused against unfused
   stallscope compare results/v100 results/a100 --json
 
-Results are matched by card and variant, kernels by name; kernels that stand in one result alone (as fused
-ones do beside unfused) are listed with their cycles. The cycles that a kernel gained or lost are split by
-what its warps did: each warp state at the mean number of resident warps, and `residency` for the change of
-that number. The parts add up to the difference. DIR is a folder that `run` or `replay --out` wrote.
+Results are matched by card and variant. Kernels are matched by name, a fused one with all those that compute
+its operators on the other side; what stands in one result alone is listed with its cycles. The cycles that a
+kernel gained or lost are split by what its warps did: each warp state at the mean number of resident warps,
+and `residency` for the change of that number. The parts add up to the difference. DIR is a folder that `run`
+or `replay --out` wrote.
 """
 MOST_REASONS = 8
 
@@ -82,11 +83,11 @@ def _print_result(one: dict[str, Any]) -> None:
     )
     print()
     if not one["kernels"]:
-        print("no kernel stands in both by its name, so none can be explained by itself:")
+        print("no kernel has its name or its operators in both, so none can be explained by itself:")
         _print_rest(one)
         return
     print_table(
-        ("kernel", "cycles A", "cycles B", "B - A", "regs", "achieved occ. %", "DRAM MB", "explained by"),
+        ("kernel", "cycles A", "cycles B", "B - A", "regs", "achieved occ. %", "DRAM MB"),
         [
             (
                 kernel["kernel"],
@@ -96,11 +97,13 @@ def _print_result(one: dict[str, Any]) -> None:
                 _arrow(kernel["registers_per_thread"], "{:.0f}"),
                 _arrow(kernel["achieved_occupancy_pct"], "{:.0f}"),
                 _arrow(_megabytes(kernel), "{:,.2f}"),
-                kernel["explanation"],
             )
             for kernel in one["kernels"]
         ],
     )
+    print("\nexplained by")
+    for kernel in one["kernels"]:
+        print(f"  {kernel['kernel']}: {kernel['explanation']}")
     _print_rest(one)
 
 

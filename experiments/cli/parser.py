@@ -12,6 +12,9 @@ from typing import Any, NoReturn
 
 from hwmodels.errors import InputError, unknown
 
+MOST_LISTED = 12
+"""So many values of an option stand in the error about a wrong one."""
+
 
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Texts as they are written, and room for the longest command beside its sentence."""
@@ -62,4 +65,9 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             what = action.option_strings[0] if action.option_strings else action.dest
-            raise unknown(self.prog, what, str(value), map(str, action.choices))
+            known = [str(choice) for choice in action.choices]
+            error = unknown(self.prog, what, str(value), known)
+            if action.option_strings and len(known) <= MOST_LISTED and "valid:" not in error.remedy:
+                remedy = f"{error.remedy} (valid: {', '.join(known)})"
+                raise InputError(error.place, error.problem, remedy)
+            raise error

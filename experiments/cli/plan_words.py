@@ -9,6 +9,8 @@ from typing import Any
 
 BARS = "▁▂▃▄▅▆▇█"
 CURVE_CHARACTERS = 60
+MOST_CURVES = 12
+"""Kernels of a plan that each get their own curve; of more, one of each kind."""
 MOST_NAMES = 12
 MOST_PAIRS = 4
 SOURCES = {
@@ -81,25 +83,45 @@ def _kernels(document: dict[str, Any]) -> list[str]:
 
 def _pressure(document: dict[str, Any]) -> list[str]:
     lines = ["Live registers along each program, and what is live at the peak"]
-    for group in document["groups"]:
-        for kernel in group["kernels"]:
-            live = [f"{name} {words}" for name, words in kernel["live_words_at_peak"].items()]
-            more = f" and {len(live) - MOST_NAMES} more" if len(live) > MOST_NAMES else ""
-            peak, place, length = (
-                kernel["pressure_peak"],
-                kernel["pressure_peak_operation"],
-                len(kernel["pressure"]),
-            )
-            lines += [
-                f"{kernel['kernel']}: {peak} at operation {place} of {length}",
-                f"  {curve(kernel['pressure'])}",
-                f"  {', '.join(live[:MOST_NAMES])}{more}",
-            ]
-            for key in ("recomputed", "spilled"):
-                if kernel[key]:
-                    counts = Counter(kernel[key])
-                    listed = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in counts.items())
-                    lines.append(f"  {key}: {listed}")
+    kernels = [kernel for group in document["groups"] for kernel in group["kernels"]]
+    for kernel, like_it in drawn(kernels):
+        lines += _curve_lines(kernel)
+        if like_it:
+            peaks = sorted(one["pressure_peak"] for one in like_it)
+            span = str(peaks[0]) if peaks[0] == peaks[-1] else f"{peaks[0]} to {peaks[-1]}"
+            more = "kernel" if len(like_it) == 1 else "kernels"
+            lines.append(f"  and {len(like_it)} more {more} of this kind with peaks of {span}")
+    return lines
+
+
+def drawn(kernels: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The kernels whose curve is worth lines of its own, each with those that it stands for: where there are
+    many, the highest peak of each kind, and every one that spills or computes something again.
+    """
+    if len(kernels) <= MOST_CURVES:
+        return [(kernel, []) for kernel in kernels]
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for kernel in kernels:
+        special = kernel["spilled"] or kernel["recomputed"]
+        kinds.setdefault(kernel["kernel"] if special else kernel["kernel"].split(":")[0], []).append(kernel)
+    highest = [(max(own, key=lambda one: one["pressure_peak"]), own) for own in kinds.values()]
+    return [(first, [one for one in own if one is not first]) for first, own in highest]
+
+
+def _curve_lines(kernel: dict[str, Any]) -> list[str]:
+    live = [f"{name} {words}" for name, words in kernel["live_words_at_peak"].items()]
+    more = f" and {len(live) - MOST_NAMES} more" if len(live) > MOST_NAMES else ""
+    peak, place, length = kernel["pressure_peak"], kernel["pressure_peak_operation"], len(kernel["pressure"])
+    lines = [
+        f"{kernel['kernel']}: {peak} at operation {place} of {length}",
+        f"  {curve(kernel['pressure'])}",
+        f"  {', '.join(live[:MOST_NAMES])}{more}",
+    ]
+    for key in ("recomputed", "spilled"):
+        if kernel[key]:
+            counts = Counter(kernel[key])
+            listed = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in counts.items())
+            lines.append(f"  {key}: {listed}")
     return lines
 
 

@@ -146,7 +146,9 @@ def _print(outcome: "Outcome", folder: Path | None) -> None:
     for name, card in summary["gpus"].items():
         own = [result for result in outcome.results if result.card.name == name]
         print(f"\n{name}, scale {card['scale']}: kernels")
-        print_table(table.KERNEL_HEADINGS, table.kernel_lines(own))
+        lines = table.kernel_lines(own)
+        print_table(table.KERNEL_HEADINGS, lines)
+        _print_some("", table.footnotes(lines))
         print(f"\n{name}, scale {card['scale']}: variants")
         print_table(table.VARIANT_HEADINGS, table.variant_lines(card))
         _print_some("\n", [table.verdict(card)])

@@ -146,18 +146,23 @@ def _document(sweep: "Sweep", done: "Tally", rows: list[dict[str, Any]], folder:
 
 def _print(sweep: "Sweep", done: "Tally", rows: list[dict[str, Any]], folder: Path) -> None:
     from experiments.sweep.table import averages
-    from experiments.sweep.words import AVERAGE_HEADINGS, average_lines, headings, lines
+    from experiments.sweep.words import AVERAGE_HEADINGS, average_lines, headings, lines, shared
 
     print(
         f"{sweep.name}: {sweep.points} points of {', '.join(sweep.keys)}; {done.total} replays: "
         f"{done.ran} run now, {done.reused} in the store already"
     )
     print()
-    print_table(headings(sweep.keys, rows), lines(sweep.keys, rows)[:MOST_LINES])
-    if len(rows) > MOST_LINES:
-        print(f"… and {len(rows) - MOST_LINES} more rows")
+    made = lines(sweep.keys, rows)
+    if len(made) > MOST_LINES:
+        made = shared(made, [[sweep.keys.index(key) for key in axis.keys] for axis in sweep.axes])
+    print_table(headings(sweep.keys, rows), made[:MOST_LINES])
+    if len(made) > MOST_LINES:
+        print(f"… and {len(made) - MOST_LINES} more lines")
+    if len(made) < len(rows):
+        print(f"{len(rows)} replays in {len(made)} lines: those with equal numbers share one")
     means = averages(rows, sweep.axes)
     if means:
-        print("\naverages over all other keys; none where a replay is missing")
+        print("\naverages over all other keys, of what every value of the key has a result for")
         print_table(AVERAGE_HEADINGS, average_lines(means))
     print(f"\nTable: {folder / 'sweep.csv'}; picture: stallscope plot {folder} --kind sweep")

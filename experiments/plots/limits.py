@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from experiments.plots.style import FAINT, KERNEL_COLOURS, TEXT, caption, kernel_name, new_figure, tidy
+from experiments.plots.style import (
+    FAINT,
+    KERNEL_COLOURS,
+    TEXT,
+    caption,
+    kernel_name,
+    new_figure,
+    numbered,
+    tidy,
+)
 from hwmodels.errors import InputError
 from simulator.statistics.facts import KernelHeader
 from simulator.statistics.result import Result
@@ -23,6 +32,8 @@ if TYPE_CHECKING:
 
 PANEL_INCHES = 4.2
 MOST_KERNELS = 8
+WIDTH, ABOVE = 1.3, 1.1
+"""Points of the thinnest line, and by how much each one below it is wider: equal lines are seen all."""
 Needs = tuple[int, int, int]
 """Threads a block, registers a thread, shared bytes a block."""
 
@@ -33,7 +44,9 @@ def limits_figure(results: Sequence[Result], gpus: Mapping[str, Gpu] | None = No
     cards = {name: own for name, own in found.items() if own}
     if not cards:
         raise InputError(
-            "occupancy-limits", "the cards of these results are missing", "plot a folder of `run`"
+            "occupancy-limits",
+            "the cards of these results are missing, or lack what this version asks of a card",
+            "run the experiment again",
         )
     figure, panels = new_figure(
         PANEL_INCHES * len(cards) + 0.5, columns=(1.0, 1.0, 1.0), rows=[1.0] * len(cards)
@@ -90,24 +103,21 @@ def _row(panels: Sequence[Axes], gpu: Gpu, kernels: Mapping[Needs, str], title: 
                 heights,
                 where="post",
                 color=colour,
-                linewidth=1.3,
-                alpha=0.8,
+                linewidth=WIDTH + ABOVE * (len(kernels) - 1 - at),
             )
             threads, registers, shared = needs
             label_of = f"{at + 1}  {name}\n{threads} threads, {registers} registers, {shared:,} B"
             panel.plot(
-                needs[own] / unit, percent(gpu, needs), "o", color=colour, markersize=7, label=label_of
-            )
-            panel.annotate(
-                str(at + 1),
-                (needs[own] / unit, percent(gpu, needs)),
-                (5, 4),
-                textcoords="offset points",
-                fontsize=8,
-                color=TEXT,
+                needs[own] / unit,
+                percent(gpu, needs),
+                "o",
+                color=colour,
+                markersize=7 + 2 * ABOVE * (len(kernels) - 1 - at),
+                label=label_of,
             )
         panel.set_xlabel(label)
-        panel.set_ylim(0, 106)
+        panel.set_ylim(0, 112)
+        numbered(panel, [(needs[own] / unit, percent(gpu, needs)) for needs in kernels], (8, 9))
         panel.grid(color=FAINT, linewidth=0.5, alpha=0.6)
         panel.set_axisbelow(True)
         tidy(panel)

@@ -2,7 +2,9 @@
 
 A kernel has one speed and one intensity a level, so it stands as up to three marks on one height, tied by
 a line: DRAM, L2 and L1 (with shared memory). Slanted lines are the levels' bandwidths, flat ones the
-units' peaks. Kernels without floating-point operations have no place in it and are named in the legend.
+units' peaks. Operations are those that were executed, as the profiler counts them: of a convolution with 3
+channels that is stored with 4, or a tile that reaches beyond the image, padding counts too. Kernels without
+floating-point operations have no place in it and are named in the legend.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from experiments.plots.style import (
     group_title,
     kernel_name,
     new_figure,
+    numbered,
     tidy,
 )
 from experiments.plots.work import floating_point_operations, peak_per_second
@@ -119,7 +122,13 @@ def _panel(
         # Below its line, where the line has risen above the words.
         corner = (left * 1.25, left * 1.25 * band / GIGA * 0.85)
         axes.text(
-            *corner, f"{level} {band / GIGA:,.0f} GB/s", fontsize=8, va="top", color=LEVEL_COLOURS[level]
+            *corner,
+            f"{level} {band / GIGA:,.0f} GB/s",
+            fontsize=8,
+            va="top",
+            color=LEVEL_COLOURS[level],
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1},
+            zorder=5,
         )
     for unit, peak in peaks.items():
         axes.plot([peak / max(bands.values()), right], [peak / GIGA] * 2, color=TEXT, linewidth=1.2)
@@ -132,21 +141,14 @@ def _panel(
         axes.plot([min(places), max(places)], [height] * 2, color=colour, linewidth=0.8, alpha=0.7)
         for level, place in point.intensities.items():
             axes.plot(place, height, LEVELS[level], color=colour, markersize=7, markeredgecolor="white")
-        if at < MOST_KERNELS:
-            axes.annotate(
-                str(at + 1),
-                (max(places), height),
-                (6, -3),
-                textcoords="offset points",
-                fontsize=8,
-                color=TEXT,
-            )
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(left, right)
     axes.set_ylim(min(point.per_second for point in points) / GIGA / 3, top / GIGA * 2)
-    axes.set_xlabel("floating-point operations a byte")
-    axes.set_ylabel("GFLOP/s")
+    ends = [(max(one.intensities.values()), one.per_second / GIGA) for one in points[:MOST_KERNELS]]
+    numbered(axes, ends)
+    axes.set_xlabel("arithmetic intensity [FLOP/byte]")
+    axes.set_ylabel("executed GFLOP/s, padding included")
     axes.grid(color=FAINT, linewidth=0.5, alpha=0.5)
     axes.set_axisbelow(True)
     handles = [

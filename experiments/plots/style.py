@@ -27,6 +27,8 @@ Series: TypeAlias = "npt.NDArray[Any]"
 WIDTH_INCHES = 12.0
 DPI = 100
 TEXT = "#222222"
+NEAR_INCHES = (0.22, 0.13)
+"""Numbers beside two places that are nearer to each other would overlap."""
 FAINT = "#bbbbbb"
 
 PHASE_COLOURS = {
@@ -144,3 +146,31 @@ def caption(results: Sequence[Result]) -> str:
 def kernel_name(name: str) -> str:
     """A kernel's name that fits beside a bar."""
     return shortened(name, 40)
+
+
+def numbered(
+    axes: Axes, places: Sequence[tuple[float, float]], offset: tuple[float, float] = (6, -3)
+) -> None:
+    """Write 1, 2, … beside places in a panel whose limits are set; places that would cover each other share
+    their words, such as 2, 5.
+    """
+    near_x, near_y = (inches * axes.figure.dpi for inches in NEAR_INCHES)
+    groups: list[tuple[tuple[float, float], tuple[float, float], list[int]]] = []
+    for number, place in enumerate(places, start=1):
+        x, y = map(float, axes.transData.transform(place))
+        for (other_x, other_y), _, numbers in groups:
+            if abs(other_x - x) < near_x and abs(other_y - y) < near_y:
+                numbers.append(number)
+                break
+        else:
+            groups.append(((x, y), place, [number]))
+    for _, place, numbers in groups:
+        axes.annotate(
+            ", ".join(map(str, numbers)),
+            place,
+            offset,
+            textcoords="offset points",
+            fontsize=8,
+            color=TEXT,
+            zorder=6,
+        )

@@ -35,6 +35,8 @@ UNITS = {
     "workload.batch": "batch",
 }
 HEIGHT_INCHES = 9.0
+APART = 0.075
+"""How far the marks of neighbouring lines stand from each other: equal cycles must not hide a mark."""
 MOST_WRITTEN = 96
 """Cells of a heat map that have their number written in."""
 
@@ -67,13 +69,20 @@ def _title(table: Any, roles: Roles) -> str:
 
 def _curves(axes: Axes, panel: Panel, roles: Roles, *, first: bool) -> None:
     places = range(len(panel.along))
-    for line, colour in zip(panel.lines, KERNEL_COLOURS, strict=False):
+    for number, (line, colour) in enumerate(zip(panel.lines, KERNEL_COLOURS, strict=False)):
         points = [panel.places[line, along] for along in panel.along]
-        axes.plot(places, [point.cycles for point in points], color=colour, linewidth=1.6, zorder=2)
+        aside = APART * (number - (len(panel.lines) - 1) / 2)
+        axes.plot(
+            [at + aside for at in places],
+            [point.cycles for point in points],
+            color=colour,
+            linewidth=1.6,
+            zorder=2,
+        )
         for at, point in enumerate(points):
             if point.row is not None:
                 axes.plot(
-                    at,
+                    at + aside,
                     point.cycles,
                     marker=MARKS[point.regime],
                     color=colour,

@@ -79,8 +79,10 @@ def windows_figure(document: Mapping[str, Any]) -> Figure:
         panel.set_xlabel("operators in the window (1: no fusion)")
     panels[0].legend(fontsize=8, frameon=False, loc="best")
     chain = " → ".join(one["kind"] for one in document["operators"])
-    title = f"A window over {chain}: {document['gpu']}"
-    figure.suptitle(title[:130], fontsize=12, color=TEXT, x=0.01, ha="left")
+    title = f"A window over {chain}: {document['gpu']}"[:130]
+    if document.get("share"):
+        title += f"\non a slice in place of the whole: {document['share']}"
+    figure.suptitle(title, fontsize=11, color=TEXT, x=0.01, ha="left")
     return figure
 
 

@@ -3,18 +3,28 @@
 The warm-up matters at the edges: only a walk in the same cyclic order leaves the cache as laps of the chase
 would, so that least-recently-used thrashes as on silicon. Its 32 lanes and eight loads in flight shorten it;
 the order of lines at a slice stays the same to within 256 lines. A footprint far beyond L2 needs no warm-up.
+
+The published program puts a pointer into every 64 bytes and shuffles them, so each line comes twice a lap, at
+two places of it that have nothing to do with each other. That decides the edge of a cache: a least recently
+used line survives until its other half comes if few enough lines lie between, so misses set in gently and are
+complete only at four thirds of the size. A regular order has no such edge, hence the recorded ring.
 """
 
 from collections.abc import Sequence
+from random import Random
 
 from hwmodels.operations import Operation
 from simulator.trace.builder import GlobalMemory, KernelBuilder
 from simulator.trace.expression import Expression, lane
 from simulator.trace.kernels.caches import golden_step
 from simulator.trace.kernels.common import DATA, THREAD, repeat
-from simulator.trace.schema import LANES, KernelTrace, TensorInfo
+from simulator.trace.recording_builder import RecordingBuilder
+from simulator.trace.schema import LANES, Instruction, KernelTrace, TensorInfo
 
 POINTER_BYTES = 8
+POINTER_STRIDE = 64
+"""Bytes from one pointer to the next in the published ring."""
+REGISTERS, SEED = 16, 1
 UNROLL = 32
 WARM, WARM_LOADS = DATA + 4, 8
 FIRST_ADDRESS = 1 << 32
@@ -67,6 +77,29 @@ def chase_lines(addresses: Sequence[int], cache: str = "cg") -> KernelTrace:
     for address in addresses:
         k.load(DATA, Expression(address), POINTER_BYTES, DATA, mask=1, cache=cache, tensor=ring)
     return k.build()
+
+
+def shuffled_chase(footprint_bytes: int, laps: int) -> KernelTrace:
+    """Laps around the published ring, in one fixed shuffle of its pointers; at least two pointers."""
+    count = max(2, footprint_bytes // POINTER_STRIDE)
+    ring = ring_of(count * POINTER_STRIDE)
+    order = list(range(count))
+    Random(SEED).shuffle(order)
+    builder = RecordingBuilder("chase", 1, LANES, REGISTERS, tensors=(ring,))
+    load = Instruction(
+        Operation.LDG, dst=(4, 5), src=(4, 5), bytes_per_lane=POINTER_BYTES, src_tensors=(0, 0)
+    )
+    loads = [builder.instruction(load, fetch_address=16 * place) for place in range(UNROLL)]
+    back = builder.instruction(Instruction(Operation.BRANCH, taken=True), fetch_address=16 * UNROLL)
+    end = builder.instruction(Instruction(Operation.EXIT), fetch_address=16 * (UNROLL + 1))
+    builder.warp(0, 0)
+    for place, element in enumerate(order * laps):
+        if place and place % UNROLL == 0:
+            builder.issue(back)
+        address = ring.base_address + element * POINTER_STRIDE
+        builder.issue(loads[place % UNROLL], 1, [address] * LANES)
+    builder.issue(end)
+    return builder.build()
 
 
 def constant_chase(loads: int) -> KernelTrace:

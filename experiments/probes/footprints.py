@@ -1,15 +1,15 @@
 """A pointer chase over footprints of 4 KiB to 4 GiB: the plateau of each level and the edges between them.
 
-Up to about L1's size the chase goes through L1 on the whole card. Beyond it loads are `.cg`, as L1 would
-answer next to none. Around L2's size both are cut alike to the smallest slice of the card and the ring is
-walked once before, in the same order, so that edges are LRU's and near copies are where silicon has them;
-far beyond L2 no warm-up is needed. In a slice the ring is smaller than on the whole card and misses the TLB
-less: up to its own latency too fast between the TLB's reach and three times L2.
+Up to twice L1's size the chase is the published one, shuffled and through L1, on the whole card. Beyond it
+loads are `.cg`, as L1 would answer next to none. Around L2's size both are cut alike to the smallest slice of
+the card and the ring is walked once before, in the same order, so that edges are LRU's and near copies are
+where silicon has them; far beyond L2 no warm-up is needed. In a slice the ring is smaller than on the whole
+card and misses the TLB less: up to its own latency too fast between the TLB's reach and three times L2.
 """
 
 from fractions import Fraction
 
-from experiments.probes.chases import POINTER_BYTES, chase
+from experiments.probes.chases import POINTER_BYTES, POINTER_STRIDE, chase, shuffled_chase
 from experiments.probes.latency import CYCLES, smallest_slice
 from experiments.probes.measure import ENGINE, FAST, last_loads, mean_step, replayed
 from experiments.probes.published import boards_of, published_points
@@ -24,6 +24,8 @@ COLD_LOADS = 512
 SERIES = "chase"
 LIGHT_LINES = 8192
 """Rings that the reference engine walks in a second or two."""
+LAPS = 3
+"""Laps of a shuffled ring; the last one counts."""
 COLD_FROM = 3
 """Multiples of L2 beyond which a cold ring shows what a warm one would."""
 STEP_BYTES = 8 * KIB
@@ -57,9 +59,7 @@ def chase_of(gpu: Gpu, size: int) -> tuple[float, str]:
     """SM cycles from one load to the next over a footprint, and how they were measured."""
     l1, l2 = gpu.l1.usable_kib(0) * KIB, gpu.l2.size_kib * KIB
     if size <= 2 * l1:
-        size = size // (LINE_BYTES * 2) * LINE_BYTES * 2
-        trace = chase(size, LOADS, warm=True, cache="ca")
-        return _step(gpu, trace, COUNTED, ENGINE), "warm, through L1"
+        return _step(gpu, shuffled_chase(size, LAPS), size // POINTER_STRIDE, ENGINE), "shuffled, through L1"
     if size > COLD_FROM * l2:
         stride = size // COLD_LOADS // POINTER_BYTES * POINTER_BYTES + LINE_BYTES
         trace = chase(size // stride * stride, COLD_LOADS, stride_bytes=stride)

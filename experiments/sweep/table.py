@@ -2,8 +2,8 @@
 behind.
 
 A replay that failed, or that has not been run, is a hole: its row says so in `status` and `error`, and its
-numbers are empty. Averages over a swept key are taken only where every replay that belongs to them is there;
-elsewhere the average is a hole itself, and counts how many are missing.
+numbers are empty. Averages never skip a hole: where one value of a key has none, the others are averaged
+without what belongs to it either, so that all means of a key are over the same points; how many is counted.
 """
 
 from __future__ import annotations
@@ -93,30 +93,41 @@ def swept_keys(table: pd.DataFrame) -> list[str]:
 
 
 def averages(rows: list[dict[str, Any]], axes: Sequence[Axis]) -> list[dict[str, Any]]:
-    """Mean cycles and time of each step of each axis, variant by variant; None where a replay is missing."""
+    """Mean cycles and time of each step of each axis, variant by variant, over the points of the other axes
+    that have a result at every step; None where there is no such point.
+    """
     means: list[dict[str, Any]] = []
     for axis in axes:
+        others = [key for one in axes if one is not axis for key in one.keys]
+        others += [name for key, name in (("gpu", "gpu"), ("fusion", "variant")) if key not in axis.keys]
         groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for row in rows:
             groups.setdefault((*(row[key] for key in axis.keys), row["variant"]), []).append(row)
         if len(groups) == len(rows):
             continue  # one replay each: nothing to average
+        incomplete = {_place(row, others) for row in rows if row["status"] != OK}
         for (*values, variant), members in groups.items():
-            holes = sum(row["status"] != OK for row in members)
+            averaged = [row for row in members if _place(row, others) not in incomplete]
             means.append(
                 {
                     "key": ", ".join(axis.keys),
                     "value": values[0] if len(values) == 1 else ", ".join(map(str, values)),
                     "variant": variant,
                     "replays": len(members),
-                    "holes": holes,
+                    "averaged": len(averaged),
+                    "holes": sum(row["status"] != OK for row in members),
                     **{
-                        name: None if holes else sum(row[name] for row in members) / len(members)
+                        name: sum(row[name] for row in averaged) / len(averaged) if averaged else None
                         for name in AVERAGED
                     },
                 }
             )
     return means
+
+
+def _place(row: dict[str, Any], keys: Sequence[str]) -> tuple[Any, ...]:
+    """Where a row stands on these keys."""
+    return tuple(row[key] for key in keys)
 
 
 def _add_speedups(sweep: Sweep, rows: list[dict[str, Any]]) -> None:

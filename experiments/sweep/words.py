@@ -44,6 +44,25 @@ def lines(keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[list[str]
     ]
 
 
+def shared(rows: Sequence[Sequence[str]], axes: Sequence[Sequence[int]]) -> list[list[str]]:
+    """Lines that differ in one axis only, and so have equal numbers, as one line with all values of the axis.
+
+    `axes` has the columns of each axis; the last ones are joined first.
+    """
+    made = [list(row) for row in rows]
+    for columns in reversed(axes):
+        groups: dict[tuple[str, ...], list[list[str]]] = {}
+        for row in made:
+            rest = tuple(cell for at, cell in enumerate(row) if at not in columns)
+            groups.setdefault(rest, []).append(row)
+        made = []
+        for first, *others in groups.values():
+            for at in columns:
+                first[at] = ", ".join(dict.fromkeys(row[at] for row in (first, *others)))
+            made.append(first)
+    return made
+
+
 def average_lines(means: Sequence[dict[str, Any]]) -> list[list[str]]:
     """One line a value of a key and variant."""
     return [
@@ -51,7 +70,7 @@ def average_lines(means: Sequence[dict[str, Any]]) -> list[list[str]]:
             mean["key"],
             str(mean["value"]),
             mean["variant"],
-            str(mean["replays"]),
+            f"{mean['averaged']} of {mean['replays']}",
             _number(mean["cycles"], 0),
             _number(mean["time_us"], 1),
             str(mean["holes"]),

@@ -11,7 +11,7 @@ from experiments.probes.curve import idle_shared_bytes
 from experiments.probes.steady import steady_bytes_per_second
 from experiments.validation.conditions import KIB, MIB
 from experiments.validation.latency_replays import probe_value
-from experiments.validation.machine import marginal, run, slice_of
+from experiments.validation.machine import flush, marginal, run, slice_of
 from hwmodels import Gpu
 from hwmodels.operations import Operation
 from simulator.machine.options import Preload
@@ -31,9 +31,12 @@ FULL_THREADS, FULL_WAVES = 1024, 7
 DRAM_COLUMNS = ("dram_read_bytes", "dram_write_bytes")
 THREADS, UNROLL, STAGGER = 1024, 4, 7
 TURNS = 4
-LONGEST_TILES, L1_TILES = 48, 16
+LONGEST_TILES, L1_TILES = 48, 64
 L1_WARPS, L1_UNROLL, L1_BYTES = 32, 8, 16 * KIB
 EMPTY_KERNELS = 16
+COPY_BLOCKS, COPY_THREADS, COPY_WORD = 512, 256, 4
+COPY_ROUNDS, COPY_TURNS, COPY_STEP = 64, 2, 2
+"""The published copy: its grid on the H100, its words, how often it goes to and fro."""
 
 
 def stream_bytes_per_second(gpu: Gpu, pattern: str, threads: int) -> float:
@@ -117,14 +120,22 @@ def shared_buffer_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A002
 
 
 def repeated_copy_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A002
-    """A kernel copies a buffer several times, past L1 as launches one by one would; bytes of later turns."""
+    """A kernel copies a buffer to and fro, a word a thread and turn and nothing else of the thread in flight,
+    as the published program's volatile words demand; events around the one launch.
+
+    L2 is full of what a kernel before has written. The first turns are replayed, the others like the last.
+    """
     part, denominator = slice_of(gpu)
-    size = max(bytes // denominator, THREADS * 16)
+    words = bytes // COPY_WORD // denominator
+    before = flush(part)
 
-    def kernel(turns: int) -> list[KernelTrace]:
-        return [_copies(part, size, turns)]
+    def cycles(turns: int) -> int:
+        table = run([before, _copies(COPY_BLOCKS // denominator, words, turns)], part).kernels.iloc[1]
+        return int(table.cycles + table.launch_cycles)
 
-    return denominator * 2 * size / marginal(part, kernel, 2) * gpu.clock_mhz * 1e6
+    few, more = cycles(COPY_TURNS), cycles(COPY_TURNS + COPY_STEP)
+    total = more + (COPY_ROUNDS - COPY_TURNS - COPY_STEP) * (more - few) / COPY_STEP
+    return 2 * bytes * COPY_ROUNDS / total * gpu.clock_mhz * 1e6
 
 
 def strided_copy_share(gpu: Gpu, stride: int) -> float:
@@ -230,21 +241,22 @@ class BufferReads:
         return k.build()
 
 
-def _copies(part: Gpu, size: int, turns: int) -> KernelTrace:
+def _copies(blocks: int, words: int, turns: int) -> KernelTrace:
     memory = GlobalMemory()
-    source, target = memory.tensor("x", size, "input"), memory.tensor("y", size, "output")
-    vectors = size // 16
-    blocks = min(-(-vectors // THREADS), 2 * part.sm_count)
-    rounds = -(-vectors // (blocks * THREADS))
-    k = KernelBuilder("copies", blocks, THREADS)
+    size = words * COPY_WORD
+    first, second = memory.tensor("x", size, "input"), memory.tensor("y", size, "output")
+    threads = blocks * COPY_THREADS
+    k = KernelBuilder("copies", blocks, COPY_THREADS)
     k.s2r(THREAD)
     k.wide(4, THREAD)
-    with repeat(k, turns * rounds) as turn:
-        index = (turn % rounds) * (blocks * THREADS) + block * THREADS + thread
-        with k.guard_unless(vectors % (blocks * THREADS) == 0, index, 0, vectors):
-            k.load(DATA, k.at(source, index * 16), 16, 4, cache="cg", tensor=source)
-            k.store(DATA, k.at(target, index * 16), 16, 4, tensor=target)
-        k.alu(4, 4)
+    with repeat(k, turns // 2):
+        for source, target in ((first, second), (second, first)):
+            with repeat(k, -(-words // threads), 14) as turn:
+                index = turn * threads + block * COPY_THREADS + thread
+                with k.guard_unless(words % threads == 0, index, 0, words):
+                    k.load(DATA, k.at(source, index * COPY_WORD), COPY_WORD, 4, cache="cv", tensor=source)
+                    k.store(DATA, k.at(target, index * COPY_WORD), COPY_WORD, 4, tensor=target)
+                k.alu(4, 4)
     return k.build()
 
 

@@ -31,6 +31,13 @@ def layer_norm(rows: int, width: int) -> Items:
     return [op("LayerNormalization", ["x", "g", "b"], "y", [rows, width], g=[width], b=[width])]
 
 
+def layer_norm_twice(rows: int, width: int) -> Items:
+    """The same as PyTorch's kernel does it: a row is read for its sums and again for the result."""
+    shape = [rows, width]
+    again = {"read_again": 1}
+    return [op("LayerNormalization", ["x", "g", "b"], "y", shape, g=[width], b=[width], attributes=again)]
+
+
 def layer_norm_eager(rows: int, width: int) -> Items:
     """The same in steps: mean, difference, mean of its squares, quotient with scale and shift."""
     shape, column = [rows, width], [rows, 1]
@@ -50,6 +57,20 @@ def rms_norm(rows: int, width: int) -> Items:
     return [op("RMSNormalization", ["x", "g"], "y", [rows, width], g=[width])]
 
 
+def rms_norm_eager_half(rows: int, width: int) -> Items:
+    """The same of half-precision rows: converted first, worked on in single precision, converted before the
+    scale.
+    """
+    shape = [rows, width]
+    chain = rms_norm_eager(rows, width)
+    for item in chain[:-1]:
+        item["inputs"] = ["w" if name == "x" else name for name in item["inputs"]]
+        item["dtype"] = "float32"
+    chain[-1]["inputs"] = ["h", "g"]
+    single = op("Cast", ["x"], "w", shape) | {"dtype": "float32"}
+    return [single, *chain[:-1], op("Cast", ["n"], "h", shape), chain[-1]]
+
+
 def rms_norm_eager(rows: int, width: int) -> Items:
     """The same as a framework writes it: square, mean, root, product, scale; in single precision."""
     shape, column = [rows, width], [rows, 1]
@@ -66,7 +87,8 @@ def rms_norm_eager(rows: int, width: int) -> Items:
 def add_rms_norm(rows: int, width: int) -> Items:
     """A residual is added first, and the sum is kept."""
     shape = [rows, width]
-    return [op("Add", ["x", "z"], "s", shape), op("RMSNormalization", ["s", "g"], "y", shape, g=[width])]
+    total = op("Add", ["x", "z"], "s", shape) | {"keep": True}
+    return [total, op("RMSNormalization", ["s", "g"], "y", shape, g=[width])]
 
 
 def add_rms_norm_eager(rows: int, width: int) -> Items:
@@ -87,7 +109,7 @@ def softmax_eager(rows: int, width: int) -> Items:
     shape, column = [rows, width], [rows, 1]
     kept = {"axes": [1], "keepdims": 1}
     return [
-        op("ReduceMax", ["x"], "m", column, attributes=kept),
+        op("ReduceMax", ["x"], "m", column, x=shape, attributes=kept),
         op("Sub", ["x", "m"], "d", shape),
         op("Exp", ["d"], "e", shape),
         op("ReduceSum", ["e"], "s", column, attributes=kept),
@@ -185,13 +207,21 @@ def attention(batch: int, heads: int, length: int, width: int) -> Items:
 
 
 def attention_eager(batch: int, heads: int, length: int, width: int) -> Items:
-    """The same as products and a softmax: the scores go through memory."""
-    shape, scores = [batch, heads, length, width], [batch, heads, length, length]
+    """The same as the FlashAttention project's reference does it: keys scaled, heads, which lie side by side
+    in a token, brought apart, and the scores through memory: product, mask in place, softmax, product.
+    """
+    tokens, shape = [batch, length, heads, width], [batch, heads, length, width]
+    scores = [batch, heads, length, length]
+    apart, turned = {"perm": [0, 2, 1, 3]}, {"perm": [0, 2, 3, 1]}
     return [
-        op("MatMul", ["q", "k"], "s", scores, q=shape, k=[batch, heads, width, length]),
-        op("Mul", ["s", "c"], "z", scores, c=[1]),
+        op("Transpose", ["q"], "a", shape, q=tokens, attributes=apart),
+        op("Mul", ["k", "r"], "e", tokens, r=[1]),
+        op("Transpose", ["e"], "b", [batch, heads, width, length], attributes=turned),
+        op("Transpose", ["v"], "c", shape, v=tokens, attributes=apart),
+        op("MatMul", ["a", "b"], "s", scores),
+        op("Add", ["s", "m"], "z", scores, m=[batch, 1, 1, length]),
         op("Softmax", ["z"], "p", scores, attributes={"axis": 3}),
-        op("MatMul", ["p", "v"], "y", shape, v=shape),
+        op("MatMul", ["p", "c"], "y", shape),
     ]
 
 
@@ -219,6 +249,7 @@ GRAPHS: dict[str, Callable[..., Items]] = {
         copy,
         layer_norm,
         layer_norm_eager,
+        layer_norm_twice,
         quick_gelu,
         quick_gelu_backward,
         quick_gelu_backward_fused,
@@ -226,6 +257,7 @@ GRAPHS: dict[str, Callable[..., Items]] = {
         relu_squared,
         rms_norm,
         rms_norm_eager,
+        rms_norm_eager_half,
         rms_norm_quantised,
         row_sum,
         softmax,

@@ -2,7 +2,9 @@
 
 Shapes are those of the public drivers; programs are ours, after what the kernels compute and how their
 threads walk (grid-stride loops, one row of a plane after the other). Divisions of indices are charged as the
-instructions that a compiler makes of them: some 20 for 32 bits, some 70 for 64. Spills are not made up.
+instructions that a compiler makes of them: some 20 for 32 bits, some 70 for 64. Spills are not made up. What
+one turn of im2col's window costs in 64-bit indices (two sums, four comparisons, three products for the
+address, the step of the result) is counted from its source in the same way.
 """
 
 from __future__ import annotations
@@ -24,11 +26,14 @@ UPSAMPLE_PLANES, SMALL, LARGE = 20, (256, 100), (2000, 2560)
 VALUES, BINS = 5_000_000, 20
 FLOAT, INDEX = 4, 8
 DIVISION_32, DIVISION_64 = 20, 70
+TAP_64 = 38
 UNROLLED = 4
 """Turns that a compiler puts side by side where it does not know how many there are."""
 ADDRESS, VALUE, WORK = 4, 8, 12
-BUSIEST_LANES = 9
-"""Of 32 normal values in 20 bins between the extremes, about so many fall into the fullest bin."""
+BIN_LANES = (9, 7, 6, 4, 3, 2, 1)
+"""How 32 normal values typically fall into 20 bins between the extremes, fullest bin first."""
+TURN_WORK = 6
+"""Instructions of a turn of a compare-and-swap loop beside its load, addition and swap."""
 STATISTICS_X = 128
 MANY_WARPS, MANY = 64, 1 << 30
 SAME_COLUMNS, SAME_ROWS = 32, 8
@@ -65,7 +70,7 @@ def im2col(k: KernelBuilder, threads: Threads) -> None:
         with k.when(threads.within(turn, COLUMNS)):
             work(k, Operation.ALU, 2 * DIVISION_64)
             for row in range(WINDOW):
-                work(k, Operation.ALU, 6)
+                work(k, Operation.ALU, TAP_64)
                 k.load(WORK, k.at(image, (place + row * IMAGE[1]) * FLOAT), FLOAT, ADDRESS, tensor=image)
                 k.store(WORK, k.at(result, (place + row * COLUMNS) * FLOAT), FLOAT, ADDRESS, tensor=result)
 
@@ -160,12 +165,16 @@ def histogram(k: KernelBuilder, threads: Threads) -> None:
         with k.when(threads.within(turn, VALUES)):
             k.load(WORK, k.at(values, place * FLOAT), FLOAT, ADDRESS, tensor=values)
             work(k, Operation.FFMA, DIVISION_32)
-            contended = (lane * BINS // LANES) * FLOAT
-            # Floats are added by comparing and swapping: as many turns as lanes that share the fullest bin.
-            with repeat(k, BUSIEST_LANES, 14):
-                k.load_shared(WORK + 1, contended, via=WORK)
-                k.fadd(WORK + 1, WORK + 1, WORK)
-                k.emit(Operation.ATOMS, WORK + 2, (WORK, WORK + 1), address=contended, bytes_per_lane=4)
+            # Floats are added by comparing and swapping: in each turn one lane of every bin succeeds.
+            for turn_number in range(BIN_LANES[0]):
+                sharing = BIN_LANES[0] - turn_number
+                left = sum(max(0, lanes - turn_number) for lanes in BIN_LANES)
+                contended = (lane // sharing) * FLOAT
+                with k.guard(lane, 0, left):
+                    k.load_shared(WORK + 1, contended, via=WORK)
+                    k.fadd(WORK + 1, WORK + 1, WORK)
+                    k.emit(Operation.ATOMS, WORK + 2, (WORK, WORK + 1), address=contended, bytes_per_lane=4)
+                work(k, Operation.ALU, TURN_WORK)
     meet(k, threads)
     with k.guard(threads.number, 0, BINS):
         k.load_shared(WORK, threads.number * FLOAT, via=ADDRESS)

@@ -16,7 +16,7 @@ from math import prod
 from experiments.validation.conditions import bracketed_shape, count_of, type_of, whole
 from experiments.validation.graphs import GRAPHS
 from experiments.validation.hfuse_shapes import hfuse_request
-from experiments.validation.kernel_replays import EAGER, EVENTS, FUSED, LAUNCHES, PROFILER
+from experiments.validation.kernel_replays import EAGER, EVENTS, FUSED, GRAPH, LAUNCHES, PROFILER
 from experiments.validation.latency_quantities import Answer
 from experiments.validation.measurements import Measurement
 from experiments.validation.request import FEATURE, OVERHEAD, SHAPE, Refusal, Request, request
@@ -28,6 +28,8 @@ EVENT_SECONDS, EVENT_SHARE = 5e-6, 0.15
 """Events and the start of a launch add about 5 us to what they are put around."""
 ISSUE_SECONDS = 8e-6
 """An eager framework issues an operator no faster than this."""
+FIRST_FLASH = "Dao et al. 2022"
+"""The paper whose kernel shares out heads only; later ones, and the program here, share out queries too."""
 BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 ROWS_OF_LIBRARY = {
     "layer_norm": "N",
@@ -38,7 +40,7 @@ ROWS_OF_LIBRARY = {
 }
 LIBRARY = {
     ("layer_norm", True): ("layer_norm", FUSED),
-    ("layer_norm", False): ("layer_norm", FUSED),
+    ("layer_norm", False): ("layer_norm_twice", FUSED),
     ("rms_norm", True): ("rms_norm", FUSED),
     ("rms_norm", False): ("rms_norm_eager", EAGER),
     ("fused_add_rms_norm", True): ("add_rms_norm", FUSED),
@@ -128,6 +130,8 @@ def library(found: re.Match[str], row: Measurement, _: Gpu) -> Answer:
     if (operator, fused) not in LIBRARY:
         return Refusal(FEATURE, f"no program for {operator}")
     name, strategy = LIBRARY[operator, fused]
+    if dtype != "float32" and f"{name}_half" in GRAPHS:
+        name = f"{name}_half"
     return graph(name, (rows, extent), dtype, strategy, EVENTS, row)
 
 
@@ -195,12 +199,12 @@ def named_rows(found: re.Match[str], row: Measurement, _: Gpu) -> Answer:
 
 
 def quantised(found: re.Match[str], row: Measurement, _: Gpu) -> Answer:
-    """RMS normalisation with a quantised result, in one kernel or two."""
+    """RMS normalisation with a quantised result, in one kernel or two, by flashinfer's timer of graphs."""
     width = count_of(row.conditions, r"hidden (\d+)")
     if width is None:
         return Refusal(SHAPE, "the width is not given")
     strategy = EAGER if found["how"] == "unfused" else FUSED
-    return graph("rms_norm_quantised", (int(found["rows"]), width), "bfloat16", strategy, PROFILER, row)
+    return graph("rms_norm_quantised", (int(found["rows"]), width), "bfloat16", strategy, GRAPH, row)
 
 
 def bias_softmax(_: re.Match[str], row: Measurement, __: Gpu) -> Answer:
@@ -231,6 +235,8 @@ def attention(found: re.Match[str], row: Measurement, _: Gpu) -> Answer:
     if not (batch and heads and width):
         return Refusal(SHAPE, "batch, heads or width are not given")
     fused = found["how"] == "flash"
+    if fused and FIRST_FLASH in row.source:
+        return Refusal(FEATURE, "the first FlashAttention: one block for each head")
     sizes = (batch, heads, int(found["length"]), width)
     name = "attention" if fused else "attention_eager"
     return graph(name, sizes, "float16", FUSED if fused else EAGER, EVENTS, row)
@@ -264,7 +270,7 @@ OPERATORS = "|".join(
 NAMES = "|".join(sorted(SIMPLE, key=len, reverse=True))
 HANDLERS: tuple[tuple[str, Handler], ...] = (
     (
-        rf"liger\.(?:megatron_)?(?P<operator>{OPERATORS})\.(?P<how>[\w.-]+?)_[A-Za-z_]*?(?P<extent>\d+)",
+        rf"liger\.(?:megatron_)?(?P<operator>{OPERATORS})\.(?P<how>[\w.-]+)_[A-Za-z]+(?P<extent>\d+)",
         library,
     ),
     (r"measure\.(?P<name>[a-z_]+?)(?:_(?P<how>fused|unfused))?", own),

@@ -5,7 +5,7 @@ times.
 from __future__ import annotations
 
 from experiments.validation.graphs import GRAPHS, WIDTH_TYPES
-from experiments.validation.machine import kernel_seconds
+from experiments.validation.machine import graph_seconds_of, kernel_seconds
 from hwmodels import Gpu
 from simulator.trace.schema import KernelTrace
 from simulator.workload.operator_list import operator_list
@@ -13,9 +13,9 @@ from simulator.workload.plan import plan_for
 from simulator.workload.target import Target
 
 FUSED, EAGER = "vertical", "none"
-EVENTS, PROFILER, LAUNCHES = "events", "profiler", "launches"
-"""How time was taken: by events around one call, by a profiler from first to last block, or over many
-launches in a row, each with its gap.
+EVENTS, PROFILER, LAUNCHES, GRAPH = "events", "profiler", "launches", "graph"
+"""How time was taken: by events around one call, by a profiler from first to last block, over many launches
+in a row, each with its gap, or over rounds of a graph whose inputs take turns.
 """
 
 
@@ -29,6 +29,8 @@ def graph_traces(gpu: Gpu, graph: str, sizes: str, dtype: str, strategy: str) ->
 def graph_seconds(gpu: Gpu, graph: str, sizes: str, dtype: str, strategy: str, timer: str) -> float:
     """Time of its kernels, by events around them or by a profiler."""
     traces = graph_traces(gpu, graph, sizes, dtype, strategy)
+    if timer == GRAPH:
+        return graph_seconds_of(traces, gpu)
     return kernel_seconds(traces, gpu, first_gap=timer != PROFILER)
 
 

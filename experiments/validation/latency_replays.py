@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from experiments.probes.chases import FIRST_ADDRESS, chase, chase_lines, element_at, shared_chase
+from experiments.probes.chases import (
+    FIRST_ADDRESS,
+    POINTER_STRIDE,
+    chase,
+    chase_lines,
+    element_at,
+    shared_chase,
+    shuffled_chase,
+)
 from experiments.probes.measure import Load, last_loads, mean_latency, mean_step
 from experiments.probes.registry import PROBES
 from experiments.probes.row import Row
@@ -25,6 +33,9 @@ from simulator.trace.schema import KernelTrace
 LOADS, KEPT = 512, 448
 WARM_UP_TO = 2
 """Footprints of at most so many L2s are warmed."""
+SHUFFLED_UP_TO, LAPS = 4, 3
+"""Footprints of at most so many L1s are shuffled as published, which decides L1's edge; the last lap
+counts."""
 SMALL_BYTES, HUGE_BYTES = MIB, 1024 * MIB
 FAR_STRIDE, HUGE_STRIDE = 32 * KIB, 33 * KIB
 PLACES = 64
@@ -33,6 +44,9 @@ PLACES = 64
 def chase_cycles(gpu: Gpu, footprint_bytes: int, address_cycles: int) -> float:
     """SM cycles from one dependent load to the next."""
     size = max(footprint_bytes // LINE_BYTES, 2) * LINE_BYTES
+    if size <= SHUFFLED_UP_TO * gpu.l1.size_kib * KIB and not address_cycles:
+        loads = _loads(gpu, shuffled_chase(size, LAPS), count=size // POINTER_STRIDE)
+        return mean_step(loads)
     warm = size <= WARM_UP_TO * gpu.l2.size_kib * KIB
     trace = chase(size, LOADS, warm=warm, cache="ca", address_cycles=address_cycles)
     return mean_step(last_loads(run([trace], gpu, keep_requests=True), KEPT))

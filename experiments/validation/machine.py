@@ -9,6 +9,7 @@ matrix, a bias) takes the same room in a smaller L2.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil
 
 from hwmodels import Gpu
 from simulator.machine.launchable import occupancy_of
@@ -17,7 +18,7 @@ from simulator.machine.replay import replay
 from simulator.statistics.result import Result
 from simulator.trace.builder import GlobalMemory, KernelBuilder
 from simulator.trace.expression import block, thread
-from simulator.trace.part import first_blocks
+from simulator.trace.part import first_blocks, moved
 from simulator.trace.schema import KernelTrace
 from simulator.trace.tally import tally
 
@@ -28,11 +29,20 @@ SLICED_WARP_INSTRUCTIONS = 600_000
 """Up to so many, a slice is replayed whole; beyond, in two shorter lengths."""
 L2_TIMES = 3
 """In chains of kernels each tensor is this many times L2, if it is so in the whole."""
+L2_TURNS = 1.25
+"""The shorter of two lengths moves this many times L2: then the lines that a kernel before has written are
+gone, and the difference of the lengths holds the kernel's own traffic only."""
 LONGEST_SHARE = 0.7
 FLUSH_ADDRESS = 1 << 44
 FLUSH_THREADS, FLUSH_WIDTH, FLUSH_STORES = 256, 16, 4
 FLUSH_TILE = FLUSH_THREADS * FLUSH_WIDTH * FLUSH_STORES
 DENOMINATORS = (4, 2)
+GRAPH_ROUNDS = 10
+"""Rounds in a graph of flashinfer's timer."""
+COLD_TIMES = 2
+"""Copies of inputs that take this many times L2 are gone when they come again."""
+PAGE, COPIES_AT = 2 << 20, 1 << 43
+"""Bytes that copies are aligned to, and how far behind the first they lie."""
 
 
 def run(
@@ -98,6 +108,28 @@ def kernel_seconds(traces: Sequence[KernelTrace], gpu: Gpu, *, first_gap: bool) 
     return seconds[1] + (1 - share) / (share / 2) * (seconds[1] - seconds[0])
 
 
+def graph_seconds_of(traces: Sequence[KernelTrace], gpu: Gpu) -> float:
+    """Time of one round of kernels in a launched graph of many rounds, with the gaps before its kernels.
+
+    Rounds read copies of their inputs in turn and write one output, as flashinfer's timer lays them out, so
+    that inputs come from DRAM unless all copies fit into L2; the last round counts.
+    """
+    work = sum(int(sum(tally(trace))) for trace in traces)
+    part, denominator = (gpu, 1) if work <= WHOLE_WARP_INSTRUCTIONS else slice_of(gpu)
+    kernels = cut(traces, 1 / denominator)
+    size = max(tensor.bytes for trace in traces for tensor in trace.tensors if tensor.kind == "input")
+    copies = GRAPH_ROUNDS * size / denominator / (part.l2.size_kib * 1024)
+    rounds = 1 + min(GRAPH_ROUNDS, ceil(GRAPH_ROUNDS / copies)) if copies > COLD_TIMES else GRAPH_ROUNDS + 2
+    step = -(-size // PAGE) * PAGE
+    made = [
+        moved(trace, {"input": number % GRAPH_ROUNDS * step + (COPIES_AT if number % GRAPH_ROUNDS else 0)})
+        for number in range(rounds)
+        for trace in kernels
+    ]
+    table = run(made, part, launch="graph").kernels.iloc[-len(kernels) :]
+    return float(table.cycles.sum() + table.launch_cycles.sum()) / (gpu.clock_mhz * 1e6)
+
+
 def cut(traces: Sequence[KernelTrace], share: float) -> list[KernelTrace]:
     """The first blocks of each grid."""
     return [first_blocks(trace, max(1, round(trace.blocks * share))) for trace in traces]
@@ -108,21 +140,25 @@ def _share(traces: Sequence[KernelTrace], part: Gpu, work: int, denominator: int
     if denominator == 1:
         return 1
     share = SLICED_WARP_INSTRUCTIONS * denominator / work
+    l2_bytes = part.l2.size_kib * 1024 * denominator
     if len(traces) > 1:
-        largest = max(tensor.bytes for trace in traces for tensor in trace.tensors) / denominator
-        share = max(share, L2_TIMES * part.l2.size_kib * 1024 / largest)
+        largest = max(tensor.bytes for trace in traces for tensor in trace.tensors)
+        share = max(share, L2_TIMES * l2_bytes / largest)
+    else:
+        moved = sum(tensor.bytes for tensor in traces[0].tensors)
+        share = max(share, 2 * L2_TURNS * l2_bytes / max(moved, 1))
     return share if share < LONGEST_SHARE else 1
 
 
 def _seconds(traces: Sequence[KernelTrace], gpu: Gpu, *, first_gap: bool) -> float:
-    table = run([_before(gpu), *traces], gpu).kernels.iloc[1:]
+    table = run([flush(gpu), *traces], gpu).kernels.iloc[1:]
     cycles = table.cycles.sum() + table.launch_cycles.sum()
     if not first_gap:
         cycles -= table.launch_cycles.iloc[0]
     return float(cycles) / (gpu.clock_mhz * 1e6)
 
 
-def _before(gpu: Gpu) -> KernelTrace:
+def flush(gpu: Gpu) -> KernelTrace:
     """A kernel that writes as much as L2 holds, far from all tensors."""
     size = gpu.l2.size_kib * 1024
     buffer = GlobalMemory(FLUSH_ADDRESS).tensor("flush", size, "output")

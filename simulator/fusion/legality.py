@@ -34,6 +34,8 @@ CONTRACTION, WINDOW, REDUCTION = "contraction", "window", "reduction"
 ELEMENTS, BROADCAST, INJECTIVE = "element-wise", "broadcast", "injective"
 VIEW, OPAQUE, CLOSED = "view", "opaque", "closed"
 REPEATABLE = frozenset(UNARY) | frozenset(BINARY) | frozenset(VARIADIC) | {"Clip", "Where", "Cast"}
+MOST_STORED = 3
+"""Values of a tiled product's epilogue that leave it; each takes the registers of an address."""
 FINAL = frozenset({"two contractions", "two rows", "kind", "opaque", "chain", "operators"})
 """Rules that a larger set of operators breaks as well."""
 
@@ -155,7 +157,9 @@ class Legality:
     def refused_epilogue(
         self, members: list[Operator], heavy: list[Operator], rows: list[Operator], leaving: set[str]
     ) -> Refusal | None:
-        """A contraction or window carries one chain of element-wise operators, and stores its end alone."""
+        """A contraction or window carries one chain of element-wise operators. A window and a convolution of
+        single channels store its end alone, tiled products a few values inside as well.
+        """
         if len(heavy) > 1:
             pair = " and ".join(f"{one.name} ({one.kind})" for one in heavy[:2])
             return Refusal("two contractions", f"one kernel tiles one of {pair}", len(heavy), 1)
@@ -166,18 +170,32 @@ class Legality:
                            "work on different tiles")  # fmt: skip
         layout = layout_rule(self.graph)
         value = next(name for name in first.outputs if name)
+        room, stored = MOST_STORED if self.is_tiled(first) else 1, 1
+        inner = {name for one in members for name in one.outputs if name}
         for operator in members[1:]:
+            earlier = (inner - {value}) & set(operator.inputs)
+            if earlier:
+                gone = min(earlier)
+                return Refusal("chain", f"{operator.name} reads {gone}, which the chain has gone on from")
             tiled = carries(self.graph, operator, value, layout(value))
             if not tiled and chained_input(self.graph, operator, value) != value:
                 return Refusal(
                     "chain", f"{operator.name} ({operator.kind}) does not go on from {value} by position"
                 )
-            if value in leaving:
-                readers = len(self.consumers.get(value, []))
-                where = f"{value} is read outside, and an epilogue stores its last value only"
-                return Refusal("several readers", where, readers, 1)
+            stored += value in leaving
+            if stored > room:
+                what = "one value" if room == 1 else f"{room} values"
+                where = f"{value} is read outside, and this epilogue stores {what}"
+                return Refusal("several readers", where, stored, room)
             value = next(name for name in operator.outputs if name)
         return None
+
+    def is_tiled(self, operator: Operator) -> bool:
+        """Whether a contraction leaves tiles in shared memory, from where its epilogue goes on."""
+        if self.kinds[operator.name] != CONTRACTION:
+            return False
+        shape, _ = convolution_of(self.graph, operator)
+        return shape is None or not shape.depthwise
 
     def refused_region(self, members: list[Operator], leaving: set[str]) -> Refusal | None:
         """Element-wise operators of one result shape, or smaller ones that nobody outside reads."""

@@ -107,8 +107,12 @@ class Planner:
             key = self.key(group, name)
             if self.store.get(key) is None:
                 missing.setdefault(key, group)
-        prices = side_by_side(self.priced_by(name), list(missing.values()))
-        for key, price in zip(missing, prices, strict=True):
+        # The first is priced before the others begin, so it is the shortest; then long ones come first, so
+        # that no core waits for one that began last.
+        ranked = sorted(missing, key=lambda key: -self.price(missing[key], ANALYTIC).total_fs)
+        keys = ranked[-1:] + ranked[:-1]
+        prices = side_by_side(self.priced_by(name), [missing[key] for key in keys])
+        for key, price in zip(keys, prices, strict=True):
             self.keep(key, name, price)
 
     def priced_by(self, rung: str) -> Callable[[Group], Price]:

@@ -28,6 +28,7 @@ SOURCES = (
     "simulator/fusion/before.py",
     "simulator/fusion/footprint.py",
     "simulator/fusion/groups.py",
+    "simulator/fusion/in_a_row.py",
     "simulator/fusion/ladder.py",
     "simulator/fusion/price.py",
     "simulator/fusion/signature.py",

@@ -14,6 +14,7 @@ from simulator.fusion.belief import Belief
 from simulator.fusion.candidates import Part, parts_of
 from simulator.fusion.forms import in_form
 from simulator.fusion.groups import BLOCK_SPLIT, THREAD_SPLIT, Group, Partition, vertical
+from simulator.fusion.in_a_row import settled
 from simulator.fusion.ladder import ANALYTIC
 from simulator.fusion.price import Price
 from simulator.fusion.search_graph import Found, plan_graph
@@ -55,13 +56,19 @@ def chains_then_levels(graph: Graph, planner: Planner) -> Partition:
 
 
 def best(graph: Graph, planner: Planner) -> Partition:
-    """The cheapest of the others, priced by the dear rung."""
+    """The cheapest of the others, priced by the dear rung; where that is a simulator's, it also decides
+    between them, and what arithmetic would choose, piece by piece in a row with their neighbours.
+    """
     before = planner.rung
-    planner.rung = planner.dear_rung
     try:
-        choices = [make(graph, planner) for make in (chains_then_levels, levels_then_chains)]
-        choices += [by_chains(graph, planner), none(graph, planner)]
-        return min(choices, key=planner.total)
+        planner.rung = ANALYTIC
+        by_arithmetic = by_chains(graph, planner)
+        planner.rung = planner.dear_rung
+        choices = [make(graph, planner) for make in (chains_then_levels, levels_then_chains, by_chains)]
+        cheapest = min([*choices, none(graph, planner)], key=planner.total)
+        if not planner.simulates:
+            return cheapest
+        return settled(planner, cheapest, [*choices, by_arithmetic])
     finally:
         planner.rung = before
 

@@ -1,4 +1,5 @@
-"""Parts of a generated launch: its first blocks, or its last, each block doing what it does in the whole.
+"""Parts of a generated launch: its first blocks, or its last, each block doing what it does in the whole; and
+a launch whose tensors lie elsewhere.
 
 A sampled replay runs the first blocks of a kernel, and the last blocks of the kernels before it for what they
 leave in the caches. The first blocks keep the grid, so that block numbers mean the same. The last ones are a
@@ -8,9 +9,11 @@ number stands only inside affine terms. Recordings are not cut.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from hwmodels.operations import Operation
 from simulator.trace.expression import Expression, Term, Variable
 from simulator.trace.schema import Guard, Instruction, KernelTrace, Loop, Program
 
@@ -56,6 +59,32 @@ def last_blocks(trace: KernelTrace, count: int) -> KernelTrace:
     ahead = {Variable.BLOCK: left_out * inner, SLOWEST[axis]: left_out}
     program = Program(_body(trace.program.body, ahead))
     return replace(trace, grid=(grid[0], grid[1], grid[2]), program=program)
+
+
+def moved(trace: KernelTrace, bytes_by_kind: Mapping[str, int]) -> KernelTrace:
+    """The launch with its tensors of some kinds that many bytes further on."""
+    shifts = [
+        (one.base_address, one.base_address + one.bytes, bytes_by_kind.get(one.kind, 0))
+        for one in trace.tensors
+    ]
+    if trace.program is None or not any(shift for _, _, shift in shifts):
+        return trace
+    tensors = tuple(
+        replace(one, base_address=one.base_address + shift)
+        for one, (_, _, shift) in zip(trace.tensors, shifts, strict=True)
+    )
+
+    def place(item: Instruction | Loop) -> Instruction | Loop:
+        if isinstance(item, Loop):
+            return Loop(item.trips, tuple(place(one) for one in item.body))
+        if item.address is None or item.operation in (Operation.LDS, Operation.STS):
+            return item
+        at = item.address.constant
+        further = next((shift for low, high, shift in shifts if low <= at < high), 0)
+        return replace(item, address=item.address + further) if further else item
+
+    program = Program(tuple(place(one) for one in trace.program.body))
+    return replace(trace, tensors=tensors, program=program)
 
 
 Ahead = dict[Variable, int]

@@ -18,6 +18,7 @@ from simulator.workload.builders.convolution import convolution_kernel
 from simulator.workload.builders.depthwise import depthwise_kernel
 from simulator.workload.builders.elementwise import elementwise_kernel
 from simulator.workload.builders.opaque import opaque_kernel
+from simulator.workload.element_groups import leaving
 from simulator.workload.element_operators import refused
 from simulator.workload.epilogue_operators import stage_of
 from simulator.workload.families import family_of
@@ -94,13 +95,18 @@ class KernelMaker:
             sources = self.place(first.inputs[0]), self.place(first.inputs[1])
             if shape.depthwise:
                 return depthwise_kernel(name, first.name, shape, *sources, raw, stages)
-            return convolution_kernel(name, first.name, shape, *sources, raw, stages, self.target)
+            kept = self.kept(group.operators)
+            return convolution_kernel(name, first.name, shape, *sources, raw, stages, self.target, kept=kept)
         product = self.product(first)
         if product is not None:
             return group_product(self, name, first, rest, product)
         source = chained_input(self.graph, first) or first.inputs[0]
         layout = self.layout(next(output for output in first.outputs if output))
         return elementwise_kernel(name, self.stages(group.operators, source), layout)
+
+    def kept(self, operators: tuple[Operator, ...]) -> frozenset[str]:
+        """Values of a group that somebody else reads."""
+        return frozenset(name for name, _ in leaving(self.graph, operators))
 
     def opaque(self, group: Group, reason: str) -> Kernel:
         """The stand-in for an operator without a program."""

@@ -36,6 +36,9 @@ class Maker(Protocol):
     def stages(self, operators: tuple[Operator, ...], value: str) -> tuple[Stage, ...]:
         """A chain of element-wise operators."""
 
+    def kept(self, operators: tuple[Operator, ...]) -> frozenset[str]:
+        """Values of a group that somebody else reads."""
+
 
 def group_product(
     maker: Maker, name: str, first: Operator, rest: tuple[Operator, ...], plan: ProductPlan
@@ -65,6 +68,7 @@ def group_product(
         stages,
         maker.target,
         scale=plan.scale,
+        kept=maker.kept((first, *rest)),
     )
 
 

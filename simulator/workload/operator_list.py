@@ -3,17 +3,17 @@
 
 `shape` is the output's. Tensors that nothing writes take the output's shape (element-wise operators) or stand
 under `input_shapes`; channel parameters of BatchNormalization follow from the shape. No inference beyond
-that.
+that. `dtype` gives the output a type of its own, `keep: true` says that it is wanted beside who reads it.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hwmodels.errors import InputError, unknown
-from simulator.workload.graph import AttributeValue, Graph, Operator, Tensor
+from simulator.workload.graph import ITEM_BYTES, AttributeValue, Graph, Operator, Tensor
 from simulator.workload.graph_check import make_graph
 
-KEYS = ("op", "name", "inputs", "output", "shape", "input_shapes", "attributes")
+KEYS = ("op", "name", "inputs", "output", "shape", "input_shapes", "attributes", "dtype", "keep")
 PARAMETERS = 4
 
 
@@ -65,14 +65,23 @@ def operator_list(
     for operator in operators:
         if operator.kind == "Histogram":
             numbers.update(operator.inputs, operator.outputs)
+    types = {**dict.fromkeys(numbers, "int32"), **dict.fromkeys(codes_of(operators), "int8")}
+    types |= {item["output"]: item["dtype"] for item in items if "dtype" in item}
+    kept = {item["output"] for item in items if item.get("keep")}
     tensors = {
-        one: Tensor(one, shape, "int32" if one in numbers else dtype, kind_of(one, written, read, weights))
+        one: Tensor(one, shape, types.get(one, dtype), kind_of(one, written, read - kept, weights))
         for one, shape in shapes.items()
     }
     try:
         return make_graph(name, operators, tensors)
     except InputError as error:
         raise InputError(where, error.problem, error.remedy) from None
+
+
+def codes_of(operators: Sequence[Operator]) -> set[str]:
+    """Tensors that hold quantised codes."""
+    made = {one.outputs[0] for one in operators if one.kind == "QuantizeLinear"}
+    return made | {one.inputs[0] for one in operators if one.kind == "DequantizeLinear"}
 
 
 def label_of(index: int, item: Mapping[str, Any]) -> str:
@@ -93,6 +102,11 @@ def check_item(place: str, item: Mapping[str, Any]) -> None:
             raise InputError(
                 f"{place}.{key}", f"{str(item[key])[:60]!r} is no name", "one word, such as Relu"
             )
+    if item.get("dtype", "float32") not in ITEM_BYTES:
+        raise unknown(f"{place}.dtype", "type", str(item["dtype"]), tuple(ITEM_BYTES))
+    if not isinstance(item.get("keep", False), bool):
+        problem = f"{str(item['keep'])[:60]!r} is neither true nor false"
+        raise InputError(f"{place}.keep", problem, "keep: true")
     inputs = item["inputs"]
     if not isinstance(inputs, list | tuple) or not all(isinstance(one, str) for one in inputs):
         raise InputError(f"{place}.inputs", f"{str(inputs)[:60]!r} is no list of names", "such as [x, w]")

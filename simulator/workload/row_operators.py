@@ -42,6 +42,8 @@ RMS = frozenset({"RMSNormalization", "SimplifiedLayerNormalization"})
 NORMALISATIONS = RMS | {"LayerNormalization", "InstanceNormalization"}
 KINDS = frozenset(REDUCTIONS) | SOFTMAX | NORMALISATIONS
 EPSILON = 1e-5
+READ_AGAIN = "read_again"
+"""Attribute of a normalisation, no ONNX one: 1 for a kernel that reads its row twice whatever its length."""
 LONG_ROW = 8192
 SEGMENT = 4096
 BLOCKS_A_PROCESSOR = 2
@@ -248,6 +250,7 @@ def normalisation(
         numbers.get("deviation", -1),
         float(epsilon) if isinstance(epsilon, int | float) else EPSILON,
         operator.kind not in RMS,
+        bool(operator.attribute(READ_AGAIN, 0)),
     )
     around = surroundings(maker, operators, place, 1 + len(strips))
     space = row_space(main, [*strips, *around.strips], axes)

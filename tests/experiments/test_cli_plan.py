@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from experiments.cli import main
-from experiments.cli.plan_words import BARS, curve
+from experiments.cli.plan_words import BARS, curve, drawn
 
 PART = [
     "plan",
@@ -153,3 +153,15 @@ def test_what_has_no_operators_is_refused(tmp_path: Path, capsys: pytest.Capture
     assert "did you mean 'light_resnet50'" in refusal(capsys, "plan", "light_resnt50")
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     assert "holds something other than a plan" in refusal(capsys, *PART, "--out", str(tmp_path))
+
+
+def test_many_kernels_of_a_kind_share_a_curve() -> None:
+    def kernel(name: str, peak: int, spilled: tuple[str, ...] = ()) -> dict[str, Any]:
+        return {"kernel": name, "pressure_peak": peak, "spilled": list(spilled), "recomputed": []}
+
+    few = [kernel(f"conv:n{at}", 100 + at) for at in range(3)]
+    assert drawn(few) == [(one, []) for one in few]
+    many = [kernel(f"conv:n{at}", 100 + at % 9) for at in range(12)] + [kernel("conv:n12", 90, ("a",))]
+    (first, like_it), (alone, nothing) = drawn(many)
+    assert (first["kernel"], len(like_it)) == ("conv:n8", 11)
+    assert (alone["kernel"], nothing) == ("conv:n12", [])

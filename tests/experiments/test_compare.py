@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from experiments import folder as folders
 from experiments.cli import main
-from experiments.compare import ONLY_A, OVERLAP, REASONS, RESIDENCY, difference_of, matched, split
+from experiments.compare import ONLY_A, OVERLAP, REASONS, RESIDENCY, difference_of, matched, split, together
 from experiments.compare_document import compare_folders
 from hwmodels.errors import InputError
 from simulator.statistics.phases import STATE_NAMES
@@ -198,3 +198,54 @@ def test_a_real_change_is_explained(tmp_path: Path) -> None:
     phases = {row["phase"]: row["difference"] for row in loads["phases"]}
     assert sum(phases[name] for name in phases if name.startswith("dram")) > 0.3 * loads["mean"]["difference"]
     assert {"key": "set.gpu.dram.data_rate_mbps", "a": 1755, "b": 585} in document["changed"]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        # One kernel for two, beside one that is the same.
+        ([("c", "c"), ("b", "b"), ("r", "r")], [("cb", "cb"), ("r", "r")], [([0, 1], [0]), ([2], [1])]),
+        # The other way round, and a third that only A has.
+        ([("cb", "cb"), ("x", "x")], [("c", "c"), ("b", "b")], [([0], [0, 1])]),
+        # Cut at different places: the smallest sets with the same operators.
+        ([("ab", "ab"), ("cd", "cd")], [("a", "a"), ("bc", "bc"), ("d", "d")], [([0, 1], [0, 1, 2])]),
+        # Operators that one side lacks: nothing belongs together.
+        ([("a", "a"), ("b", "b")], [("abc", "abc")], []),
+        # Without operators by name, and by name alone where it is all that is left.
+        ([("k", ""), ("l", "")], [("l", ""), ("k", "")], [([0], [1]), ([1], [0])]),
+        ([("k", "a")], [("k", "ab")], [([0], [0])]),
+    ],
+)
+def test_kernels_belong_together_by_name_and_by_operators(a, b, expected) -> None:
+    named = [[(name, tuple(operators)) for name, operators in side] for side in (a, b)]
+    assert together(*named) == expected
+
+
+def test_a_fused_kernel_is_explained_beside_those_it_replaces(tmp_path: Path, capsys) -> None:
+    from experiments.config import make_config
+    from experiments.run import run
+
+    shape = [2, 32, 32, 32]
+    operators = [
+        {"op": "Relu", "inputs": ["x"], "output": "y", "shape": shape},
+        {"op": "Sigmoid", "inputs": ["y"], "output": "z", "shape": shape},
+        {"op": "Abs", "inputs": ["u"], "output": "v", "shape": shape},
+    ]
+    values = {"workload.operators": operators, "gpu": ["v100-sxm2-16gb"], "set": {"gpu.scale": "1/16"}}
+    run(make_config({**values, "fusion": ["none", "vertical"]}, "test"), workers=1).write(tmp_path)
+    words = ["compare", str(tmp_path), str(tmp_path), "--variants", "none,vertical"]
+    assert main([*words, "--json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["results"]
+    assert one["only_in_a"] == one["only_in_b"] == []
+    fused, alone = one["kernels"]
+    assert [len(kernels) for kernels in (fused["kernels_a"], fused["kernels_b"])] == [2, 1]
+    assert alone["kernels_a"] == alone["kernels_b"]
+    assert fused["cycles"]["difference"] == sum(row["cycles"] for row in fused["reasons"]) < 0
+    assert fused["global_load_requests"]["a"] == 2 * fused["global_load_requests"]["b"]
+    assert fused["l2_read_bytes"]["difference"] < 0
+    assert fused["launch_cycles"]["difference"] < 0
+    assert sum(row["cycles"] for row in one["reasons"]) == one["cycles"]["difference"]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert f"{' + '.join(fused['kernels_a'])} → {fused['kernels_b'][0]}: " in text
+    assert "DRAM traffic" in text

@@ -141,3 +141,9 @@ def test_lines_for_people_fit_their_headings(two_results: list[Result]) -> None:
     assert "long_scoreboard 94 %" in lines[0]
     assert [len(line) for line in variant_lines(card)] == [len(VARIANT_HEADINGS)] * 2
     assert verdict(card).startswith("Fastest: vertical, 3.0 µs against the 5.0 µs of none")
+
+
+def test_a_resumed_run_has_no_rate(two_results: list[Result]) -> None:
+    summary = summary_of(two_results, {"name": "x"}, [], 2.5, resumed=True)
+    assert summary["warp_instructions_per_second"] is None
+    assert "some of them before the checkpoint" in conscience(summary)

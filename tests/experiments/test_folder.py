@@ -70,3 +70,9 @@ def test_reading_what_is_not_there(tmp_path: Path) -> None:
 
 def test_numbers_that_json_lacks_become_null() -> None:
     assert finite({"a": [float("nan"), 1.5], 2: float("inf")}) == {"a": [None, 1.5], "2": None}
+
+
+def test_a_sweeps_folder_is_named_as_such(tmp_path: Path) -> None:
+    (tmp_path / "sweep.csv").write_text("point\n")
+    with pytest.raises(InputError, match="holds a sweep"):
+        read(tmp_path)

@@ -19,7 +19,7 @@ from experiments.plots.occupancy import occupancy_figure
 from experiments.plots.pictures import KINDS, draw, draw_all
 from experiments.plots.roofline import points_of
 from experiments.plots.stalls import stalls_figure
-from experiments.plots.style import PHASE_COLOURS, STATE_COLOURS, outline
+from experiments.plots.style import PHASE_COLOURS, STATE_COLOURS, new_figure, numbered, outline
 from experiments.plots.timeline import timeline_figure
 from experiments.plots.windows import windows_figure, windows_in
 from experiments.plots.work import peak_per_second
@@ -206,3 +206,11 @@ def test_windows_show_each_number_of_the_document(tmp_path: Path) -> None:
     ] == [(3, 70)]
     with pytest.raises(InputError, match="has no windows"):
         windows_in(tmp_path / "nowhere")
+
+
+def test_numbers_that_would_cover_each_other_share_their_words() -> None:
+    _, (axes,) = new_figure(4.0)
+    axes.set_xlim(0, 100)
+    axes.set_ylim(0, 100)
+    numbered(axes, [(10, 10), (80, 80), (10.5, 10.2), (10, 90)])
+    assert [text.get_text() for text in axes.texts] == ["1, 3", "2", "4"]

@@ -11,7 +11,7 @@ from hwmodels.scale import valid_divisors
 
 A100 = Gpu.from_card("a100-sxm-40gb")
 V100 = Gpu.from_card("v100-sxm2-16gb")
-FIXED = {"l1.line_bytes", "l1.sector_bytes", "dram.width_bits"}
+FIXED = {"l1.line_bytes", "l1.sector_bytes", "dram.width_bits", "dram.row_bytes"}
 # Keys whose nearest other value would break a relation with another key, with a value that does not.
 OTHER = {
     "memory_partitions": 20,

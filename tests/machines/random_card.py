@@ -14,6 +14,14 @@ from hwmodels import Gpu
 from tests.machines.dice import Dice, DrawnDice, SeededDice
 
 BASES = ("v100-sxm2-16gb", "a100-sxm-40gb", "h100-sxm")
+MAPS = {
+    row_bytes: (
+        "row:bank:column:bankgroup",
+        f"row:bank:column[{top}:1]:bankgroup:column[0]",
+        "row:column:bank:bankgroup plain",
+    )
+    for row_bytes, top in ((1024, 4), (128, 1))
+}
 DEPTHS = (1, 1, 2, 3, 4, 8, 64)
 CLOCKS_MHZ = (250, 700, 1000, 1053, 1410, 1530, 1755, 2500)
 
@@ -109,6 +117,7 @@ def _level_two(dice: Dice) -> dict[str, Any]:
         "l2.ways": ways,
         "l2.size_kib": slices * ways * sets // 8,
         "l2.slice_bytes_per_cycle": dice.choice((64, 32)),
+        "l2.slice_request_bytes_per_cycle": dice.choice((64, 32, 32, 16)),
         "l2.access_latency_cycles": dice.number(1, 60),
         "l2.miss_latency_cycles": dice.number(2, 90),
         "l2.queue_depth": dice.choice(DEPTHS),
@@ -141,6 +150,7 @@ def _crossbar(dice: Dice) -> dict[str, Any]:
 def _dram(dice: Dice, base: Gpu) -> dict[str, Any]:
     depth = dice.choice(DEPTHS)
     high = dice.number(1, depth)
+    row_bytes = dice.choice((1024, 128))
     return {
         "dram.data_rate_mbps": base.dram.data_rate_mbps * dice.choice((4, 3, 5)) // 4,
         "dram.pseudo_channels_per_channel": dice.choice((2, 1)),
@@ -148,7 +158,7 @@ def _dram(dice: Dice, base: Gpu) -> dict[str, Any]:
         "dram.bank_groups": dice.choice((4, 1, 2)),
         "dram.banks_per_group": dice.choice((4, 1, 2)),
         "dram.rows": dice.choice((16384, 64)),
-        "dram.row_bytes": dice.choice((1024, 128)),
+        "dram.row_bytes": row_bytes,
         "dram.read_queue_depth": dice.choice(DEPTHS),
         "dram.write_queue_depth": depth,
         "dram.drain_high": high,
@@ -157,7 +167,7 @@ def _dram(dice: Dice, base: Gpu) -> dict[str, Any]:
         "dram.page_policy": dice.choice(("open", "closed")),
         "dram.refresh": dice.choice(("per_bank", "all_bank", "none")),
         "dram.refresh_postpone": dice.number(0, 8),
-        "dram.address_map": dice.choice(("row:bank:column:bankgroup", "row:column:bank:bankgroup plain")),
+        "dram.address_map": dice.choice(MAPS[row_bytes]),
     }
 
 

@@ -195,6 +195,7 @@ def _l2(store: Store, gpu: Gpu) -> None:
         l2_queue_depth=l2.queue_depth,
         miss_chains=chains,
         slice_bytes=l2.slice_bytes_per_cycle,
+        slice_request_bytes=l2.slice_request_bytes_per_cycle,
         access_cycles=l2.access_latency_cycles,
         before_cycles=l2.access_latency_cycles // 2,
         after_cycles=l2.access_latency_cycles - l2.access_latency_cycles // 2,

@@ -65,7 +65,8 @@ def _forward(m: Any, slice_id: int, cycle: int, now_fs: int) -> int:
     sm = one.sm
     leave(m, m.meter_crossbar, now_fs, one.extra)
     store(m.slice_credits, slice_id, load(m.slice_credits, slice_id) - 1)
-    store(m.slice_free, slice_id, cycle + max(1, (one.payload + m.slice_bytes - 1) // m.slice_bytes))
+    width = m.slice_request_bytes
+    store(m.slice_free, slice_id, cycle + max(1, (one.payload + width - 1) // width))
     _arm(m, slice_id, cycle)
     pass_on(m, entry, owner(m, slice_id), now_fs, m.crossbar_to_slice_fs, REQUEST)
     return sm

@@ -120,9 +120,10 @@ NUMBERS = """
     atomic_base atomic_contention port_factor l1_kib l1_unusable_kib l1_ways l1_slots l1_mshrs l1_merges
     tag_banks tag_latency out_cycles hit_cycles refill_cycles page_entries lines_per_page page_miss_cycles
     request_bytes reply_bytes reply_fifo reply_capacity lookahead link_bytes side_slices l2_partitions
-    l2_sets l2_ways l2_mshrs l2_merges l2_queue_depth miss_chains slice_bytes access_cycles before_cycles
-    after_cycles atomic_tenths write_back_lines groups part_slices part_channels part_pseudos there_fs
-    back_cycles controller_fs burst_fs lanes bank_count all_banks read_depth write_depth drain_high drain_low
+    l2_sets l2_ways l2_mshrs l2_merges l2_queue_depth miss_chains slice_bytes slice_request_bytes
+    access_cycles before_cycles after_cycles atomic_tenths write_back_lines groups part_slices part_channels
+    part_pseudos there_fs back_cycles controller_fs burst_fs lanes bank_count all_banks read_depth
+    write_depth drain_high drain_low
     age_limit closed_page refresh postpone refi refi_pb burst_clocks segments bank_bits group_bits
     bank_folds bank_rotation act_pre act_act_bank act_act_group act_act_pc four_acts act_refresh_bank
     act_refresh_group act_refresh_pc act_refresh_all pre_act pre_refresh_bank pre_refresh_all pre_all_act

@@ -3,8 +3,8 @@ slices' ports.
 
 An SM's port passes one packet a cycle and `request_bytes_per_cycle` of data. A packet then waits in the
 queue of its slice, ordered by the cycle from which it may go (its distance counts as delay) and by arrival.
-A slice's port takes one packet a cycle and `slice_bytes_per_cycle` of data, and only against a credit,
-which stands for a place in the slice's input queue. Queues hold at most what the SMs' credits allow.
+A slice's port takes one packet a cycle and `slice_request_bytes_per_cycle` of data, and only against a
+credit, which stands for a place in the slice's input queue. Queues hold at most what the SMs' credits allow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class RequestNetwork:
         slices = gpu.l2.slices
         self.routing = routing
         self.port_bytes = gpu.crossbar.request_bytes_per_cycle
-        self.slice_bytes = gpu.l2.slice_bytes_per_cycle
+        self.slice_bytes = gpu.l2.slice_request_bytes_per_cycle
         self.state = RequestState(
             port_free=[0] * gpu.sm_count,
             queues=[[] for _ in range(slices)],

@@ -37,8 +37,11 @@ def convolution_kernel(
     stages: tuple[Stage, ...],
     target: Target,
     tile: Tile | None = None,
+    kept: frozenset[str] = frozenset(),
 ) -> Kernel:
-    """The program of one convolution with its epilogue; `result` is what the product alone gives."""
+    """The program of one convolution with its epilogue; `result` is what the product alone gives, and values
+    inside the chain that are `kept` by name are stored as well.
+    """
     tile = tile or tile_for(shape, target.sm_count)
     grid, columns_in_x = grid_for(shape, tile)
     emitter = Emitter(name, grid, THREADS)
@@ -60,7 +63,7 @@ def convolution_kernel(
     size = shape.element_bytes
     lanes = gcd(VECTOR_BYTES // size, shape.columns, shape.stored_filters)
     sheet = Sheet(shape.rows, shape.columns, shape.stored_filters, size, lanes, base, base)
-    epilogue(emitter, operator, sheet, tile, (thread, row_block, column_block), result, stages)
+    epilogue(emitter, operator, sheet, tile, (thread, row_block, column_block), result, stages, kept)
     return emitter.finish(max(tile.shared_bytes, tile.rows * out_pitch(shape.element_bytes)))
 
 

@@ -2,10 +2,13 @@
 operators, a vector of neighbouring columns a lane and pass.
 
 Several passes are in flight at once, so that their loads overlap. Where the columns do not divide into whole
-vectors, narrower ones are used, down to one element.
+vectors, narrower ones are used, down to one element. Values inside the chain that somebody else reads are
+stored on the way; the chain goes on from what was stored.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from simulator.trace.schema import TensorInfo
 from simulator.workload.builders.chain import (
@@ -20,6 +23,7 @@ from simulator.workload.builders.geometry import COLUMNS, THREADS, Tile, out_pit
 from simulator.workload.emit import Emitter, Flag, Scalar
 from simulator.workload.ir import Part
 
+Given = TypeVar("Given")
 PASSES_AT_ONCE = 4
 QUAD = 4
 
@@ -50,6 +54,35 @@ class Sheet:
         return -(-self.width // 4)
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Stages from `first` up to, not including, `last`, and the value that is stored behind them."""
+
+    first: int
+    last: int
+    value: TensorInfo
+    operator: str
+
+    def own(self, of_stages: dict[int, Given]) -> dict[int, Given]:
+        """What belongs to these stages, counted from the first of them."""
+        return {at - self.first: one for at, one in of_stages.items() if self.first <= at < self.last}
+
+
+def runs_of(
+    operator: str, result: TensorInfo, stages: tuple[Stage, ...], kept: frozenset[str]
+) -> Iterator[Run]:
+    """The chain in runs that end where a value is stored: those `kept` by name, and the last one."""
+    first = 0
+    if stages and result.name in kept:
+        yield Run(0, 0, result, operator)
+    for at, stage in enumerate(stages[:-1], start=1):
+        if stage.result.name in kept:
+            yield Run(first, at, stage.result, stage.operator)
+            first = at
+    value, owner = (stages[-1].result, stages[-1].operator) if stages else (result, operator)
+    yield Run(first, len(stages), value, owner)
+
+
 def epilogue(
     emitter: Emitter,
     operator: str,
@@ -58,13 +91,16 @@ def epilogue(
     place: tuple[Scalar, Scalar, Scalar],
     result: TensorInfo,
     stages: tuple[Stage, ...],
+    kept: frozenset[str] = frozenset(),
 ) -> None:
-    """Apply `stages` to the tile at (thread, row block, column block) and store it."""
+    """Apply `stages` to the tile at (thread, row block, column block) and store it, with the values inside
+    that are `kept` by name.
+    """
     thread, row_block, column_block = place
     size, pitch, lanes = sheet.element_bytes, out_pitch(sheet.element_bytes), sheet.lanes
     chunks = COLUMNS // lanes
     rows_a_pass = THREADS // chunks
-    last = stages[-1].result if stages else result
+    runs = list(runs_of(operator, result, stages, kept))
     with emitter.working_for(operator):
         chunk = emitter.remainder(thread, chunks, name="chunk")
         row = emitter.divide(thread, chunks, "row")
@@ -73,9 +109,13 @@ def epilogue(
         line = emitter.multiply_add(row_block, tile.rows, row, "pixel")
         start = column if sheet.base is None else emitter.add(column, sheet.base)
         element = emitter.multiply_add(line, sheet.pitch, start, "element")
-        out = emitter.pointer(last.base_address, element, size, f"{last.name} address")
+        outs = [
+            emitter.pointer(run.value.base_address, element, size, f"{run.value.name} address")
+            for run in runs
+        ]
         inside = emitter.within(column, sheet.columns) if sheet.columns % COLUMNS else None
-        result_id, last_id = emitter.tensor(result), emitter.tensor(last)
+        result_id = emitter.tensor(result)
+        ids = [emitter.tensor(run.value) for run in runs]
         channel = column if sheet.first_column is None else emitter.add(column, sheet.first_column)
     parameters = parameters_for(emitter, stages, channel, sheet, inside)
     pointers = other_pointers(emitter, stages, element, size)
@@ -94,10 +134,12 @@ def epilogue(
             others = load_others(emitter, stages, pointers, sheet.words, offset, flag, sheet.width)
             batch.append((vector, others, offset, flag))
         for vector, others, offset, flag in batch:
-            if stages:
-                apply(emitter, stages, vector, size == 2, parameters, others)
-            with emitter.working_for(stages[-1].operator if stages else operator):
-                emitter.store(out, vector, offset, flag, last_id, width=sheet.width)
+            for run, out, tensor in zip(runs, outs, ids, strict=True):
+                if run.first < run.last:
+                    part = stages[run.first : run.last]
+                    apply(emitter, part, vector, size == 2, run.own(parameters), run.own(others))
+                with emitter.working_for(run.operator):
+                    emitter.store(out, vector, offset, flag, tensor, width=sheet.width)
 
 
 def parameters_for(

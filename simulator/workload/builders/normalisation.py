@@ -16,6 +16,8 @@ from simulator.workload.emit import Flag, Scalar
 from simulator.workload.ir import Effect, Kernel, Part
 
 MOST_ELEMENTS = 16
+READERS = 128
+"""Threads for a row that is read again in any case, as PyTorch's kernel has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class Normalisation:
     deviation: int = -1
     epsilon: float = 1e-5
     centred: bool = True
+    again: bool = False
+    """Read the row again for the result, however short it is."""
 
 
 def normalisation_kernel(
@@ -42,7 +46,8 @@ def normalisation_kernel(
     """The kernel; `deviation` is written as one over the standard deviation. Programs may stand before and
     behind the row.
     """
-    rows = Rows(name, operator, space, MOST_ELEMENTS)
+    most, threads = (0, READERS) if what.again else (MOST_ELEMENTS, 0)
+    rows = Rows(name, operator, space, most, threads=threads)
     f = rows.floats
     feed = Feed(rows, space.tracks[0], before)
     sink = Sink(rows, space.tracks[what.result], behind)

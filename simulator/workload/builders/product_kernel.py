@@ -30,9 +30,10 @@ def product_kernel(
     target: Target,
     tile: Tile | None = None,
     scale: float = 1.0,
+    kept: frozenset[str] = frozenset(),
 ) -> Kernel:
     """The program of scale * A · B with its epilogue; `result` is what the product alone gives, its columns
-    side by side in memory.
+    side by side in memory; values inside the chain that are `kept` by name are stored as well.
     """
     tile = tile or product.tile(target.sm_count)
     grid, columns_in_x = product.grid(tile)
@@ -58,7 +59,7 @@ def product_kernel(
             base = batch_offset(emitter, number, product.batch, result.batch)
     lanes = result.lanes(product.columns, result.along if product.rows > 1 else 0, size)
     sheet = Sheet(product.rows, product.columns, result.along, size, lanes, base)
-    epilogue(emitter, operator, sheet, tile, (thread, row_block, column_block), result.info, stages)
+    epilogue(emitter, operator, sheet, tile, (thread, row_block, column_block), result.info, stages, kept)
     return emitter.finish(max(tile.shared_bytes, tile.rows * out_pitch(size)))
 
 

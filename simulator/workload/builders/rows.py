@@ -28,11 +28,17 @@ Visit = Callable[[Scalar, int, Flag | None, Flag | None], None]
 
 class Rows:
     """A kernel over rows under construction. Up to `most` elements of a row stay in a thread's registers;
-    `segments` blocks may share a row where they only sum it.
+    `segments` blocks may share a row where they only sum it; `threads` work on a row, 0: as fits.
     """
 
     def __init__(
-        self, name: str, operator: str, space: RowSpace, most: int = MOST_ELEMENTS, segments: int = 1
+        self,
+        name: str,
+        operator: str,
+        space: RowSpace,
+        most: int = MOST_ELEMENTS,
+        segments: int = 1,
+        threads: int = 0,
     ) -> None:
         self.space = space
         self.operator = operator
@@ -41,7 +47,7 @@ class Rows:
         self.segments = segments
         self.lanes = self.vector_lanes()
         share = -(-self.length // segments)
-        self.group, self.threads = self.team(share)
+        self.group, self.threads = (threads, threads) if threads else self.team(share)
         self.width = self.group * self.lanes
         self.chunks = -(-share // self.width)
         self.resident = self.chunks * self.lanes <= most

@@ -9,7 +9,7 @@ from experiments.sweep.points import sweep_of
 from experiments.sweep.row import columns
 from experiments.sweep.store import Stored
 from experiments.sweep.table import averages, csv_of, read_sweep, rows_of, swept_keys
-from experiments.sweep.words import HOLE, average_lines, headings, lines
+from experiments.sweep.words import HOLE, average_lines, headings, lines, shared
 from hwmodels.errors import InputError
 
 CONFIG = """
@@ -78,15 +78,48 @@ def test_holes_are_marked_and_not_averaged_over(config: str) -> None:
     means = {(one["key"], one["value"], one["variant"]): one for one in averages(rows, sweep.axes)}
     assert means["registers.cap", 32, "none"]["time_us"] == 20.0
     assert means["registers.cap", 32, "none"]["cycles"] == 2000
-    assert means["registers.cap", "null", "none"] | {"replays": 3} == {
+    # What has no result under one cap is left out of the mean of the other one, too.
+    assert means["registers.cap", 32, "none"]["averaged"] == 2
+    assert means["registers.cap", "null", "none"] == {
         "key": "registers.cap", "value": "null", "variant": "none",
-        "replays": 3, "holes": 1, "cycles": None, "time_us": None,
+        "replays": 3, "averaged": 2, "holes": 1, "cycles": 2000, "time_us": 20.0,
     }  # fmt: skip
     assert means["workload.batch", 1, "none"]["time_us"] == 10.0
-    assert means["workload.batch", 3, "vertical"]["time_us"] is None
+    assert means["workload.batch", 3, "vertical"] == {
+        "key": "workload.batch", "value": 3, "variant": "vertical",
+        "replays": 2, "averaged": 1, "holes": 1, "cycles": 1500, "time_us": 15.0,
+    }  # fmt: skip
     assert lines(sweep.keys, rows)[2][3] == HOLE
     assert all(len(line) == len(headings(sweep.keys, rows)) for line in lines(sweep.keys, rows))
-    assert ["registers.cap", "null", "none", "3", "-", "-", "1"] in average_lines(list(means.values()))
+    assert ["registers.cap", "null", "none", "2 of 3", "2,000", "20.0", "1"] in average_lines(
+        list(means.values())
+    )
+
+
+def test_where_no_point_is_complete_there_is_no_mean(config: str) -> None:
+    sweep = sweep_of(config, {})
+    means = averages(made_up(sweep, missing=range(0, 6, 2)), sweep.axes)
+    caps = [one for one in means if one["key"] == "registers.cap" and one["variant"] == "none"]
+    assert [(one["averaged"], one["cycles"]) for one in caps] == [(0, None), (0, None)]
+    assert average_lines(caps)[0][3:6] == ["0 of 3", "-", "-"]
+
+
+def test_equal_numbers_share_a_line() -> None:
+    rows = [
+        ["a", "1", "32", "none", "70"],
+        ["a", "1", "64", "none", "70"],
+        ["a", "2", "32", "none", "70"],
+        ["a", "2", "64", "none", "70"],
+        ["b", "1", "32", "none", "90"],
+        ["b", "1", "64", "none", "80"],
+    ]
+    assert shared(rows, [[0], [1], [2]]) == [
+        ["a", "1, 2", "32, 64", "none", "70"],
+        ["b", "1", "32", "none", "90"],
+        ["b", "1", "64", "none", "80"],
+    ]
+    zipped = [["a", "x", "70"], ["b", "y", "70"], ["c", "z", "71"]]
+    assert shared(zipped, [[0, 1]]) == [["a, b", "x, y", "70"], ["c", "z", "71"]]
 
 
 def test_keys_that_vary_together_are_averaged_together(config: str) -> None:

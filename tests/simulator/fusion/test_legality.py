@@ -44,7 +44,7 @@ def add(left: str, right: str, output: str, shape: list[int] | None = None) -> d
 
 CASES = [
     ((conv("a", "x", "f"), conv("b", "a", "g")), ("n0", "n1"), "two contractions", 2, 1),
-    ((conv("a", "x", "f"), relu("a", "b"), add("a", "b", "c")), ("n0", "n1"), "several readers", 2, 1),
+    ((conv("a", "x", "f"), relu("a", "b"), add("a", "b", "c")), ("n0", "n1", "n2"), "chain", None, None),
     ((relu("x", "a"), conv("b", "a", "f")), ("n0", "n1"), "chain", None, None),
     ((relu("x", "a"), relu("a", "b"), relu("b", "c")), ("n0", "n2"), "apart", None, None),
     (

@@ -1,6 +1,7 @@
 """Prices: signatures, the store, launches, the ladder; and strategies on the way from a graph to a plan."""
 
 import random
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -98,7 +99,8 @@ def test_prices_found_side_by_side_are_those_found_alone() -> None:
     together.prepare([*groups, *groups])
     counted = dict(together.looked)
     assert [together.price(group) for group in groups] == [alone.price(group) for group in groups]
-    assert together.looked == counted == alone.looked
+    assert together.looked == counted
+    assert counted["full"] == alone.looked["full"] < len(groups)
 
 
 def test_a_group_that_no_card_can_launch_has_a_refusal() -> None:
@@ -160,6 +162,18 @@ def test_resnet50_takes_at_most_60_kernels() -> None:
     assert planner.found.gap_ppm == 0
 
 
+def test_a_graph_of_five_hundred_operators_is_planned_in_seconds_by_arithmetic() -> None:
+    graph = import_onnx("light_inception_v2", 1, "float16")
+    assert len(graph.operators) > 400
+    planner = planner_of(graph, small_card("1/1", "a100-sxm-40gb"))
+    began = time.process_time()
+    partition = partition_for("vertical", planner)
+    assert time.process_time() - began < 60
+    assert len(partition) < 0.7 * len(graph.operators)
+    assert planner.found is not None
+    assert planner.found.gap_ppm == 0
+
+
 def spilling_chain() -> Graph:
     """Six operators in half precision, each with an operand of its own: their addresses fill registers."""
     items = [
@@ -207,6 +221,27 @@ def test_reasons_say_rule_or_price() -> None:
         assert "bytes spilled" in why.sentence
     none = Reasons(planner, partition_for("none", planner), "none")
     assert none.why(apart[0]).sentence == "no fusion asked for"
+
+
+def test_a_contraction_stores_a_value_for_others_and_goes_on_from_it() -> None:
+    image, filters = [1, 64, 14, 14], [64, 64, 1, 1]
+    items = [
+        {"op": "Conv", "inputs": ["x", "f"], "output": "a", "shape": image},
+        {"op": "Relu", "inputs": ["a"], "output": "b", "shape": image},
+        {"op": "Conv", "inputs": ["b", "g"], "output": "c", "shape": image},
+        {"op": "Add", "inputs": ["c", "a"], "output": "d", "shape": image},
+    ]
+    items[0]["input_shapes"] = {"x": image, "f": filters}
+    items[2]["input_shapes"] = {"g": filters}
+    planner = planner_of(operator_list(items, dtype="float16"), rung="full")
+    partition = partition_for("vertical", planner)
+    assert partition == (vertical("n0", "n1"), vertical("n2", "n3"))
+    # `a` is read by the sum and by the ReLU: written once, and never read by the kernel that makes it.
+    (kernel,) = planner.kernels(partition[0])
+    kinds = {info.name: info.bytes for info in kernel.trace.tensors if info.name in {"a", "b"}}
+    assert set(kinds) == {"a", "b"}
+    apart = planner.price(vertical("n0")).total_fs + planner.price(vertical("n1")).total_fs
+    assert planner.price(partition[0]).total_fs < apart
 
 
 def test_sensitivity_plans_eight_cards_and_names_what_flips() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from simulator.trace.expression import Variable
 from simulator.trace.kernels import from_spec
-from simulator.trace.part import first_blocks, inner_blocks, last_blocks
+from simulator.trace.part import first_blocks, inner_blocks, last_blocks, moved
 from simulator.trace.schema import Guard, KernelTrace, Loop
 from simulator.trace.tally import tally
 
@@ -97,3 +97,20 @@ def test_all_blocks_are_the_trace_itself() -> None:
     (whole,) = from_spec("copy,megabytes=0.1")
     assert first_blocks(whole, whole.blocks) is whole
     assert last_blocks(whole, whole.blocks) is whole
+
+
+def test_moved_tensors_are_walked_further_on() -> None:
+    trace = from_spec("copy,megabytes=0.1")[0]
+    further = moved(trace, {"input": 1 << 30})
+    (given,) = (one for one in trace.tensors if one.kind == "input")
+    inside = range(given.base_address, given.base_address + given.bytes)
+    for own, other in zip(trace.tensors, further.tensors, strict=True):
+        assert other.base_address - own.base_address == (1 << 30 if own.kind == "input" else 0)
+    for (_, _, before), (_, _, after) in zip(walk(trace, 1, 0), walk(further, 1, 0), strict=True):
+        shift = 1 << 30 if before and before[0] in inside else 0
+        assert after == [address + shift for address in before]
+
+
+def test_nothing_to_move_is_the_trace_itself() -> None:
+    trace = from_spec("copy,megabytes=0.1")[0]
+    assert moved(trace, {"weight": 4096}) is trace

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from simulator.workload.build import KernelMaker
-from simulator.workload.groups import groups_for
+from simulator.workload.groups import Group, groups_for
 from simulator.workload.layout import Placement
 from simulator.workload.operator_list import operator_list
 from simulator.workload.target import AMPERE
@@ -105,3 +105,33 @@ def test_a_row_of_biases_is_no_column():
     items = chain("MatMul", {"x": (8, 8), "w": (8, 12)}, (8, 12), [("Add", (8, 1))])
     graph = operator_list(items, dtype="float32")
     assert [len(group.operators) for group in groups_for(graph, "vertical")] == [1, 1]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize(
+    ("first", "shapes", "result"),
+    [
+        ("Conv", {"x": (1, 8, 5, 6), "w": (16, 8, 1, 1)}, (1, 16, 5, 6)),
+        ("MatMul", {"x": (9, 8), "w": (8, 20)}, (9, 20)),
+    ],
+)
+@pytest.mark.parametrize("kept", [("y0",), ("y1",), ("y0", "y1", "y2")])
+def test_values_inside_an_epilogue_are_stored_for_others(run_kernels, dtype, first, shapes, result, kept):
+    """The raw product, a function of it, and what follows: all come out of one kernel."""
+    items = chain(first, shapes, result, [("Abs", None), ("Neg", None), ("Sigmoid", None)])
+    items += [{"op": "Exp", "inputs": [name], "output": f"{name}.e", "shape": list(result)} for name in kept]
+    graph = operator_list(items, dtype=dtype)
+    values = {
+        name: (RNG.standard_normal(tensor.shape) / 2).astype(dtype)
+        for name, tensor in graph.tensors.items()
+        if tensor.kind in {"input", "weight"}
+    }
+    placement = Placement()
+    maker = KernelMaker(graph, AMPERE, placement)
+    names = [*kept, "y3"]
+    (kernel,) = maker.kernels(Group(tuple(graph.operators[:4])))
+    found, _ = run_kernels([kernel], placement, values, names)
+    tolerance = (1e-2, 1e-2) if dtype == "float16" else (1e-4, 1e-4)
+    for name, got in zip(names, found, strict=True):
+        until = [item for item in items[:4] if item["output"] <= name]
+        np.testing.assert_allclose(got.astype(np.float64), truth(until, values), *tolerance)
