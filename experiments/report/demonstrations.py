@@ -32,6 +32,7 @@ FORMAT = 3
 MOST_BYTES = 100_000_000
 FOR_COMPARED = 0.5
 """Share of the time that the strategies may take; the windows have what is left of it."""
+NO_CARD = "The folder has no card that this version can replay on: run the experiment again."
 NOTHING: dict[str, Any] = {"motions": [], "share": "", "left_out": []}
 Report = Callable[[str, float], None]
 """Called with (what is being simulated, share of the work that is done)."""
@@ -50,7 +51,7 @@ def demonstrations(
     if found.config is None or not found.parts:
         return empty
     if gpu is None:
-        return {**empty, "why_not": "The folder has no card to replay on."}
+        return {**empty, "why_not": NO_CARD}
     there = sorted(one.variant for one in results if one.card.name == gpu.name)
     key = digest({"work": key_of(found.config, gpu, "demonstrations"), "variants": there, "format": FORMAT})
     kept = _kept(folder / FILE_NAME, key)

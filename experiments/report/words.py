@@ -23,7 +23,7 @@ def _of_windows(made: Mapping[str, Any]) -> list[str]:
             f"Replayed on a slice in place of the whole card: {made['share']}. All numbers below are of it."
         )
         ends = "; ".join(
-            f"{one['variant']}: {counted(one['launches'], 'launch')}, {one['cycles']:,} SM cycles"
+            f"{one['cycles']:,} SM cycles in {counted(one['launches'], 'launch')} ({one['variant']})"
             for one in made["recorded"]
         )
         if ends:

@@ -18,6 +18,7 @@ from experiments.validation.judge import COVERED, Judged, document, groups
 from experiments.validation.measurements import PUBLISHED, read_measurements
 from experiments.validation.request import NOT_REPLAYED
 from experiments.validation.run import validate
+from experiments.validation.store import model_version
 from experiments.validation.transfer import transfer_section
 from hwmodels import Gpu
 from simulator.statistics.files import write_text
@@ -35,6 +36,8 @@ command.
 Rows of one die, quantity and method form a group, judged by its median. A row that is more than 15 % from
 the median of three or more contradicts its group: it is listed, not counted. Mean and worst stand side by
 side everywhere.
+
+A snapshot of the model whose sources and cards have the digest `{version}`; a later model has other numbers.
 """
 KINDS = ("groups", "mean_abs_error_pct", "median_abs_error_pct", "p90_abs_error_pct", "worst_abs_error_pct")
 
@@ -42,7 +45,7 @@ KINDS = ("groups", "mean_abs_error_pct", "median_abs_error_pct", "p90_abs_error_
 def page(judged: Sequence[Judged], transfer: str = "") -> str:
     """The whole page."""
     parts = [
-        INTRODUCTION,
+        INTRODUCTION.format(version=model_version()),
         _glance(judged),
         _coverage(judged),
         _calibrated(sorted({one.card for one in judged if one.status == COVERED})),
@@ -186,7 +189,7 @@ def main(words: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"accuracy: {100 * share:.0f} % {text}\n")
 
     judged = validate(rows, processes=args.jobs, report=report, replaying=not args.kept)
-    write_text(PAGE, page(judged, "" if args.kept else transfer_section()))
+    write_text(PAGE, page(judged, transfer_section(replaying=not args.kept)))
     write_text(VALIDATED, json.dumps(validated(judged), indent=1) + "\n")
     return 0
 

@@ -52,13 +52,15 @@ def curve_rows(card: str) -> list[Asked]:
     return [one for one in ask(rows, [card]) if isinstance(one.wanted, Request)]
 
 
-def errors(asked: Sequence[Asked], gpu: Gpu) -> list[float]:
-    """Error of each point in percent."""
+def errors(asked: Sequence[Asked], gpu: Gpu, *, replaying: bool = True) -> list[float]:
+    """Error of each point in percent; without `replaying` of those whose answer is kept."""
     found = []
     for one in asked:
         assert isinstance(one.wanted, Request)
         assert one.row.value is not None
         value = kept(one.wanted, gpu)
+        if value is None and not replaying:
+            continue
         if value is None:
             value = answer(one.wanted, gpu)
             keep(one.wanted, gpu, value)
@@ -67,16 +69,21 @@ def errors(asked: Sequence[Asked], gpu: Gpu) -> list[float]:
     return found
 
 
-def transfer_section(cards: Sequence[str] = tuple(ARCHITECTURES.values())) -> str:
-    """The section of the page."""
+def transfer_section(cards: Sequence[str] = tuple(ARCHITECTURES.values()), *, replaying: bool = True) -> str:
+    """The section of the page; without `replaying` of the cards whose whole curves are kept, or nothing."""
     rows = []
     for card in cards:
         asked = curve_rows(card)
-        own, moved = (errors_of(errors(asked, gpu)) for gpu in (Gpu.from_card(card), carried_over(card)))
+        own, moved = (
+            errors_of(errors(asked, gpu, replaying=replaying))
+            for gpu in (Gpu.from_card(card), carried_over(card))
+        )
+        if min(own.count, moved.count) < len(asked):
+            continue
         figures = (own.count, own.mean, own.worst, moved.mean, moved.worst)
         rows.append(f"| {card} | " + " | ".join(f"{one:.3g}" for one in figures if one is not None) + " |")
     keys = ", ".join(f"`{key}`" for key in CARRIED)
-    return HEAD.format(keys=keys) + "\n".join(rows) + "\n"
+    return HEAD.format(keys=keys) + "\n".join(rows) + "\n" if rows else ""
 
 
 HEAD = """\

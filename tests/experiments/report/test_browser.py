@@ -265,3 +265,21 @@ def test_paper_has_everything_open_and_no_controls(browser: Browser) -> None:
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert hidden == "none"
     assert browser.get_log("browser") == []
+
+
+def test_on_paper_wide_tables_stand_on_their_side(browser: Browser) -> None:
+    shown = "return getComputedStyle(document.querySelector(arguments[0])).display"
+    wide, paper, buttons = "#table-kernels", "table.paper", ".controls"
+    assert browser.execute_script(shown, wide) == "table"
+    assert browser.execute_script(shown, paper) == "none"
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert browser.execute_script(shown, wide) == "none"
+        assert browser.execute_script(shown, paper) == "table"
+        assert browser.execute_script(shown, buttons) == "none"
+        rows = "return [...document.querySelectorAll(arguments[0])].map(one => one.offsetHeight > 0)"
+        browser.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        seen = browser.execute_script(rows, "#table-latency tbody tr")
+        assert sum(seen) == min(60, len(seen))
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
