@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from simulator.machine.compiled import layout, layout_sm
+from simulator.machine.compiled.inbox import WAYS
 from simulator.machine.compiled.jit import ahead, compiled
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS
 from simulator.machine.compiled.l2_misses import chain_of
 from simulator.machine.compiled.l2_tags import set_index
 from simulator.machine.compiled.layout import node, ordered
 from simulator.machine.compiled.layout_sm import mshr, waiter_at
-from simulator.machine.compiled.order import WAYS
 from simulator.machine.messages import ACK, LINK_REQUEST, REPLY, REQUEST
 
 MOST = 12

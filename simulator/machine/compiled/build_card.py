@@ -14,10 +14,10 @@ from hwmodels.errors import InputError
 from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.build_dram import build_dram
 from simulator.machine.compiled.footprint import KEPT
+from simulator.machine.compiled.inbox import WAYS
 from simulator.machine.compiled.layout_memory import MOST_BANKS
 from simulator.machine.compiled.layout_sm import MOST_BLOCK_WARPS, MOST_PHASES, MOST_SUB_CORES
 from simulator.machine.compiled.machine import FLAG_INTEGERS
-from simulator.machine.compiled.order import WAYS
 from simulator.machine.compiled.sm_events import EVENT_CYCLES, EVENT_WORDS
 from simulator.machine.compiled.store import POOL_TABLES, Store
 from simulator.machine.compiled.sub_core import SCHEDULERS

@@ -10,10 +10,11 @@ from typing import Any
 
 from simulator.machine.compiled import crossbar_replies, crossbar_requests, partition_link
 from simulator.machine.compiled.counts import count, mark
+from simulator.machine.compiled.inbox import arrived_at_crossbar, pass_on, settle_crossbar
 from simulator.machine.compiled.jit import compiled, load
 from simulator.machine.compiled.layout import P_NODES, component, node, packet
 from simulator.machine.compiled.layout_machine import machine_at
-from simulator.machine.compiled.order import arrived_at_crossbar, give, pass_on, settle_crossbar
+from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.routing import crosses, owner
 from simulator.machine.messages import (
     ACK,

@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled import order
+from simulator.machine.compiled.inbox import pass_on, send
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import node, queue
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.order import pass_on, popped, pushed, send
+from simulator.machine.compiled.order import popped, pushed
 from simulator.machine.compiled.routing import crosses, owner
 from simulator.machine.messages import REPLY, REPLY_CREDIT
 from simulator.machine.order import NEVER

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.machine.compiled.inbox import pass_on, send
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import node
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.order import first_key, insert, pass_on, pull, send
+from simulator.machine.compiled.order import first_key, insert, pull
 from simulator.machine.compiled.routing import distance, owner
 from simulator.machine.messages import REQUEST, SM_CREDIT
 from simulator.machine.order import NEVER

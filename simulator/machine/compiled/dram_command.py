@@ -19,7 +19,7 @@ from simulator.machine.compiled.layout_memory import (
     pseudo,
     transfer_at,
 )
-from simulator.machine.compiled.order import give
+from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.transfers import insert_transfer
 from simulator.machine.state_dram import READ, WRITE
 from simulator.statistics.schema import DRAM_COUNTERS

@@ -19,7 +19,7 @@ from simulator.machine.compiled.l1_finish import fence_if_done
 from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, STATE_BASE, node
 from simulator.machine.compiled.layout_sm import block_at, instruction, request_at, sm_at, warp_at
 from simulator.machine.compiled.lsu import LG_QUEUE, MIO_QUEUE, push, queue_of
-from simulator.machine.compiled.order import give, take
+from simulator.machine.compiled.pools import give, take
 from simulator.machine.compiled.sm_events import EXITED, book_warp, list_candidate
 from simulator.machine.program import BARRIER_UNIT, COPY_COMMIT, FENCE, LG, MATH, MIO, SPECIAL
 from simulator.machine.state import LONG_PENDING, SHORT_PENDING

@@ -26,7 +26,7 @@ from simulator.machine.compiled.layout_sm import (
     waiter_at,
     warp_at,
 )
-from simulator.machine.compiled.order import give, take
+from simulator.machine.compiled.pools import give, take
 from simulator.machine.local_memory import LOCAL_BASE, LOCAL_WINDOW
 from simulator.machine.messages import ATOMIC, REDUCE, WRITE
 from simulator.machine.state_l2 import SECTOR_BYTES

@@ -16,7 +16,7 @@ from simulator.machine.compiled.l1_tags import EMPTY, find, put, touch, victim
 from simulator.machine.compiled.layout import P_NODES, P_WAITERS, PHASE_COUNT, node, packet
 from simulator.machine.compiled.layout_sm import instruction, l1_line, mshr, request_at, sm_at, waiter_at
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.order import give, take
+from simulator.machine.compiled.pools import give, take
 from simulator.machine.messages import READ
 from simulator.statistics.phases import ASYNC_COPY, GLOBAL_LOAD, L1, LOCAL_LOAD, LSU_QUEUE, MSHR
 from simulator.statistics.schema import INDEX

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import count
+from simulator.machine.compiled.inbox import send_packet
 from simulator.machine.compiled.jit import bit_count, compiled
 from simulator.machine.compiled.layout import P_PACKETS, PHASE_COUNT, packet
 from simulator.machine.compiled.layout_sm import l1_line, request_at, sm_at
-from simulator.machine.compiled.order import send_packet, take
+from simulator.machine.compiled.pools import take
 from simulator.machine.compiled.routing import route
 from simulator.machine.compiled.tlb import extra_cycles
 from simulator.machine.messages import REQUEST, WRITE

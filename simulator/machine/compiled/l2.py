@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import mark
+from simulator.machine.compiled.inbox import send
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.l2_atomics import atomic
 from simulator.machine.compiled.l2_misses import INPUT_METER, LINK_METER, find, meter_of
@@ -20,7 +21,8 @@ from simulator.machine.compiled.l2_writes import write
 from simulator.machine.compiled.layout import P_NODES, P_PACKETS, node, packet, queue
 from simulator.machine.compiled.layout_memory import l2_line, miss, slice_at
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.order import append, dequeue, give, send
+from simulator.machine.compiled.order import append, dequeue
+from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.routing import owner
 from simulator.machine.messages import READ, SLICE_CREDIT, WRITE
 from simulator.machine.order import NEVER

@@ -7,10 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import count
+from simulator.machine.compiled.inbox import send_packet
 from simulator.machine.compiled.jit import bit_count, compiled, inlined
 from simulator.machine.compiled.layout import P_PACKETS, PHASE_COUNT, packet
 from simulator.machine.compiled.layout_memory import l2_line, slice_at
-from simulator.machine.compiled.order import send_packet, take
+from simulator.machine.compiled.pools import take
 from simulator.machine.compiled.routing import owner, peer
 from simulator.machine.messages import LINK_INVALIDATE
 from simulator.statistics.schema import INDEX

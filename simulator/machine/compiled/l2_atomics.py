@@ -16,7 +16,7 @@ from simulator.machine.compiled.l2_room import own_slot
 from simulator.machine.compiled.l2_tags import pin, slot_of, touch
 from simulator.machine.compiled.layout import P_PACKETS, packet
 from simulator.machine.compiled.layout_memory import l2_line, miss, slice_at
-from simulator.machine.compiled.order import give
+from simulator.machine.compiled.pools import give
 from simulator.machine.messages import ATOMIC, REDUCE
 from simulator.machine.state_l2 import ATOMIC_UNIT, FREE, MSHR_ENTRY, MSHR_MERGE, OUTPUT, SECTOR_BYTES
 from simulator.statistics.phases import L2_QUEUE

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import count, mark
+from simulator.machine.compiled.inbox import send_packet
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.l2_output import CROSSINGS, REQUESTS, acknowledge, leave, queue_of
 from simulator.machine.compiled.l2_tags import pin, slot_of, unpin
@@ -25,7 +26,7 @@ from simulator.machine.compiled.layout_memory import l2_line, l2_waiter, miss, s
 from simulator.machine.compiled.memory_front import fetch
 from simulator.machine.compiled.meter import enter
 from simulator.machine.compiled.meter import leave as leave_meter
-from simulator.machine.compiled.order import give, send_packet, take
+from simulator.machine.compiled.pools import give, take
 from simulator.machine.compiled.routing import owner, peer
 from simulator.machine.messages import ATOMIC, LINK_REQUEST, READ, REDUCE
 from simulator.machine.state_l2 import FREE

@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import mark
+from simulator.machine.compiled.inbox import send_packet
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.layout import P_NODES, node, packet, queue
 from simulator.machine.compiled.layout_memory import slice_at
-from simulator.machine.compiled.order import append, dequeue, first_key, give, insert, pull, send_packet, take
+from simulator.machine.compiled.order import append, dequeue, first_key, insert, pull
+from simulator.machine.compiled.pools import give, take
 from simulator.machine.compiled.routing import crosses, owner
 from simulator.machine.messages import ACK, LINK_REPLY, REPLY
 from simulator.statistics.phases import L2, PARTITION_LINK

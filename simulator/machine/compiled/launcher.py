@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.machine.compiled.inbox import LAUNCHER, arrived_at_launcher, send, settle_launcher
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import P_NODES, component, node
 from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.layout_sm import MOST_BARRIERS, block_at, book_at, kept_block_at, kernel_at
-from simulator.machine.compiled.order import LAUNCHER, arrived_at_launcher, give, send, settle_launcher
+from simulator.machine.compiled.pools import give
 from simulator.machine.messages import LAUNCH
 from simulator.machine.order import NEVER
 from simulator.statistics.record import BARRIERS, BLOCKS, LIMITERS, REGISTERS, SHARED, WARPS

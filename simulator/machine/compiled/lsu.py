@@ -16,7 +16,8 @@ from simulator.machine.compiled.l1 import accept, proceed
 from simulator.machine.compiled.layout import P_NODES, PHASE_COUNT, node, queue
 from simulator.machine.compiled.layout_sm import instruction, request_at, sm_at, warp_at
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.order import dequeue, enqueue, give
+from simulator.machine.compiled.order import dequeue, enqueue
+from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.sm_events import COMPLETE, book, list_candidate
 from simulator.machine.order import NEVER
 from simulator.statistics.phases import L1, LSU_QUEUE, SHARED_ATOMIC, SHARED_LOAD, SHARED_STORE, WRITEBACK

@@ -18,7 +18,7 @@ from simulator.machine.compiled.dram import tick as tick_channel
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import P_TRANSFERS, queue
 from simulator.machine.compiled.layout_memory import channel, partition, pseudo, transfer_at
-from simulator.machine.compiled.order import take
+from simulator.machine.compiled.pools import take
 from simulator.machine.compiled.transfers import (
     append_transfer,
     first_transfer_key,

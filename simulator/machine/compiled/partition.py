@@ -11,6 +11,7 @@ from hwmodels.slice_hash import home_of
 from simulator.machine.compiled import l2_tags
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.dram import advance
+from simulator.machine.compiled.inbox import arrived, settle_next
 from simulator.machine.compiled.jit import bit_count, compiled
 from simulator.machine.compiled.l2 import arrive, arrive_crossing, credit, invalidate, step
 from simulator.machine.compiled.l2_misses import NO_ANSWER, answered, wake
@@ -19,7 +20,7 @@ from simulator.machine.compiled.layout import P_NODES, P_TRANSFERS, component, n
 from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.layout_memory import l2_line, partition, slice_at, transfer_at
 from simulator.machine.compiled.memory_front import tick as memory_tick
-from simulator.machine.compiled.order import arrived, give, settle_next
+from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.transfers import first_transfer_key, pull_transfer
 from simulator.machine.messages import LINK_INVALIDATE, LINK_REPLY, LINK_REQUEST, REPLY_CREDIT, REQUEST
 from simulator.machine.order import NEVER

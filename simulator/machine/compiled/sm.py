@@ -11,6 +11,7 @@ from typing import Any
 from simulator.machine.compiled import l1
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.cursor import start
+from simulator.machine.compiled.inbox import arrived, send, settle_next
 from simulator.machine.compiled.issue import fetch_line, forget_groups, returned
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.l1_finish import fence_if_done
@@ -28,7 +29,7 @@ from simulator.machine.compiled.layout_sm import (
 from simulator.machine.compiled.layout_sm import sub_core as sub_core_at
 from simulator.machine.compiled.lsu import next_cycle
 from simulator.machine.compiled.lsu import step as lsu_step
-from simulator.machine.compiled.order import arrived, give, send, settle_next
+from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.sm_events import (
     BLOCK_END,
     COMPLETE,

@@ -12,7 +12,8 @@ from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.jit import compiled, inlined, load, lowest_bit, store
 from simulator.machine.compiled.layout import P_NODES, STATE_BASE, node, queue
 from simulator.machine.compiled.layout_sm import sm_at, sub_core, warp_at
-from simulator.machine.compiled.order import append, dequeue, popped, pushed, take
+from simulator.machine.compiled.order import append, dequeue, popped, pushed
+from simulator.machine.compiled.pools import take
 from simulator.machine.order import NEVER
 from simulator.statistics.schema import INDEX
 

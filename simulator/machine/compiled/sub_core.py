@@ -12,7 +12,8 @@ from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import P_NODES, node, queue
 from simulator.machine.compiled.layout_sm import instruction, sub_core, warp_at
 from simulator.machine.compiled.lsu import LG_QUEUE, LG_WAITERS, MIO_QUEUE, MIO_WAITERS, queue_of
-from simulator.machine.compiled.order import enqueue, give
+from simulator.machine.compiled.order import enqueue
+from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.sm_events import WAKE, book_warp, change_state
 from simulator.machine.program import COPY_WAIT, LG, MIO
 from simulator.machine.state import LONG_PENDING, SHORT_PENDING
