@@ -115,11 +115,13 @@ def test_ratios_by_hand():
         replace(ROW, engine="compiled", kips=1500.0),
         replace(ROW, engine="compiled", sm_count=33, kips=2000.0),
         replace(ROW, engine="compiled", trace="copy-64mb", kips=1000.0),
+        replace(ROW, engine="compiled", trace="copy-64mb", threads=2, kips=900.0, wall_seconds=2.0),
     ]
     assert ratios(rows) == {
         "compiled / reference: kips of copy-4mb, 132 SMs": 150.0,
         "132 / 33 SMs: kips of copy-4mb, compiled": 0.75,
         "copy-64mb / copy-4mb: time an instruction, compiled": 1.5,
+        "2 threads / 1: wall time of copy-64mb, 132 SMs": 1.5,
     }
     assert ratios([]) == {}
 
