@@ -23,7 +23,7 @@ def test_plateaus_are_the_sums_of_the_parts():
     """28 cycles in L1, 212 in L2 (mean over slices), some 434 beyond."""
     inside, how = footprints.chase_of(V100, 32 * KIB)
     assert inside == 28
-    assert how == "warm, through L1"
+    assert how == "shuffled, through L1"
     l2, how = footprints.chase_of(V100, MIB)
     assert l2 == pytest.approx(212, rel=0.01)
     assert "1/16 of the card" in how

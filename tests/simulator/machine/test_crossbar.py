@@ -127,9 +127,9 @@ def test_a_port_passes_one_packet_a_cycle_and_a_whole_line_in_two():
         assert [b - a for a, b in pairwise(times)] == gaps
 
 
-def test_a_slice_takes_one_packet_a_cycle_and_a_whole_line_in_two():
+def test_a_slice_takes_one_packet_a_cycle_and_a_sector_of_stores():
     gpu = V100.with_overrides({"crossbar.spread_cycles": 0})
-    for payload, gap in ((0, 1), (128, 2)):
+    for payload, gap in ((0, 1), (32, 1), (64, 2), (128, 4)):
         clockwork, crossbar, sms, parts = crossbar_alone(gpu)
         for sm in range(5):
             send(gpu, crossbar, sms[sm], request(WRITE, sm, 9, payload))
