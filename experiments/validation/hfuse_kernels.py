@@ -223,7 +223,9 @@ def hfuse_trace(first: str, second: str, how: str, grid: int, threads: int, regi
     k.s2r(0)
     k.s2r(1)
     k.wide(ADDRESS, 0)
-    for name, count, start in _ranges(first, second, how, threads):
+    for number, (name, count, start) in enumerate(_ranges(first, second, how, threads)):
+        if number and how == "threads in turn":
+            k.barrier()
         part = Threads(grid, count, start, alone=count == threads)
         if count == threads:
             BODIES[name](k, part)
