@@ -49,9 +49,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     compare.add_argument(
         "--l2-state",
-        default="cold",
         metavar="STATE",
-        help="L2 before each kernel: cold (default), warm (inputs there), written (its producer just ran)",
+        help="L2 before each kernel: run (full of what ran before; default of a trace), cold (default of a "
+        "table), warm (inputs there), written (a producer wrote them)",
     )
     compare.add_argument("--results", metavar="DIR", help="a result folder of the same kernels, for a table")
     _add_total(compare)

@@ -21,7 +21,7 @@ def compare(args: argparse.Namespace) -> int:
     from experiments.profiles.opened import read_profile
     from simulator.machine.replay import ENGINES
 
-    if args.l2_state not in L2_STATES:
+    if args.l2_state not in (None, *L2_STATES):
         raise unknown("--l2-state", "state", args.l2_state, L2_STATES)
     if args.most < 1:
         raise InputError("--most", f"{args.most} launches", "give 1 or more")
@@ -49,7 +49,7 @@ def _trace(args: argparse.Namespace, profile: Profile) -> int:
             profile,
             gpu,
             args.engine,
-            args.l2_state,
+            args.l2_state or "run",
             lambda done, of: progress.update(f"launch {done + 1} of {of}", done / of),
             args.most,
         )
@@ -103,7 +103,7 @@ def _table(args: argparse.Namespace, kernels: list[NsightKernel]) -> int:
         ours = matched(kernels, [row for row, _ in replayed], args.results)
         gpu = replayed[0][1]  # with whatever was set for that replay
     else:
-        ours = [_replayed(kernel, gpu, args.engine, args.l2_state) for kernel in kernels]
+        ours = [_replayed(kernel, gpu, args.engine, args.l2_state or "cold") for kernel in kernels]
     documents: list[dict[str, Any]] = []
     for kernel, row in zip(kernels, ours, strict=True):
         why = row if isinstance(row, str) else None

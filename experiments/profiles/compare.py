@@ -1,10 +1,11 @@
 """Ours beside theirs for a PyTorch profiler trace: each different launch of a memory-bound kernel that is
 known is replayed once and its duration set beside the median of what was measured.
 
-L2 is cold before a kernel, as in a replay; `warm` has its inputs there as far as they fit, and `written` lets
-a kernel that does nothing else write the first input before, so that L2 holds what a producer leaves. Large
-grids are replayed on a slice of the card with that part of the grid, which the row says. The profiler times
-the start and the end of a kernel too, about a microsecond, which ours does not. Clocks are the card's.
+L2 is as in the run (`run`): full of what other kernels wrote, and a known producer runs right before
+(`surroundings.py`). `cold` leaves it empty, `warm` has the inputs there as far as they fit, and `written`
+lets a kernel that does nothing else write the first input before, so that L2 holds what a producer leaves.
+Large grids are replayed on a slice of the card with that part of the grid, which the row says. The profiler
+times the start and the end of a kernel too, about a microsecond, which ours does not. Clocks are the card's.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from experiments.profiles.names import short_name
 from experiments.profiles.nsight_names import row_of
 from experiments.profiles.profile import Profile, ProfiledKernel
 from experiments.profiles.programs import operands_of, trace_of, writing
+from experiments.profiles.surroundings import Producer, producers, run_up
 from experiments.profiles.tables import occupancy_figures
 from experiments.profiles.works import Refused, Work, work_of
 from hwmodels.errors import InputError
@@ -29,7 +31,7 @@ NANOSECONDS = 1000
 SLICED_BLOCKS = 4000
 """Grids above this are replayed on a slice of the card."""
 MOST_REPLAYED = 40
-L2_STATES = ("cold", "warm", "written")
+L2_STATES = ("cold", "warm", "written", "run")
 Progress = Callable[[int, int], None]
 
 
@@ -39,6 +41,8 @@ class Launched:
 
     kernel: ProfiledKernel
     runs: tuple[ProfiledKernel, ...]
+    producer: Producer | None = None
+    """What ran right before the first of them, if they read its result."""
 
     @property
     def measured_us(self) -> float:
@@ -54,7 +58,8 @@ def launches_of(profile: Profile) -> list[Launched]:
         shapes = (operator.name, operator.shapes, operator.types) if operator else ()
         key = (one.name, one.grid, one.block, one.registers, one.shared_bytes, one.device, shapes)
         groups.setdefault(key, []).append(one)
-    return [Launched(runs[0], tuple(runs)) for runs in groups.values()]
+    before = producers(profile)
+    return [Launched(runs[0], tuple(runs), before.get(runs[0].place)) for runs in groups.values()]
 
 
 def compared(
@@ -91,7 +96,7 @@ def _row(profile: Profile, launched: Launched, gpu: Gpu, engine: str, l2_state: 
     if isinstance(work, Refused):
         return {**row, "why_not": work.reason}
     try:
-        figures = simulated(kernel, work, gpu, engine, l2_state)
+        figures = simulated(kernel, work, gpu, engine, l2_state, launched.producer)
     except InputError as error:
         return {**row, "why_not": error.problem}
     row |= figures
@@ -128,12 +133,17 @@ def _measured(profile: Profile, launched: Launched) -> dict[str, Any]:
 
 
 def simulated(
-    kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str = "compiled", l2_state: str = "cold"
+    kernel: ProfiledKernel,
+    work: Work,
+    gpu: Gpu,
+    engine: str = "compiled",
+    l2_state: str = "cold",
+    producer: Producer | None = None,
 ) -> dict[str, Any]:
     """Duration and bound of one launch on a card."""
     part, card, share = sliced(kernel, gpu)
     own = _cut(work, part, share)
-    row = replayed_row(part, own, card, engine, l2_state)
+    row = replayed_row(part, own, card, engine, l2_state, _cut_producer(producer, own, share))
     return {
         "simulated_us": float(row["cycles"]) * card.sm_period_fs / 1e9,
         "bound": row["bound"],
@@ -143,13 +153,21 @@ def simulated(
 
 
 def replayed_row(
-    kernel: ProfiledKernel, work: Work, gpu: Gpu, engine: str = "compiled", l2_state: str = "cold"
+    kernel: ProfiledKernel,
+    work: Work,
+    gpu: Gpu,
+    engine: str = "compiled",
+    l2_state: str = "cold",
+    producer: Producer | None = None,
 ) -> dict[str, Any]:
     """The row of kernels.csv of one launch, all of it."""
     from simulator import replay
 
-    places = operands_of(work)
-    before = [writing(one) for one in places.inputs[:1]] if l2_state == "written" else []
+    if l2_state == "run":
+        before, places = run_up(producer, work, gpu)
+    else:
+        places = operands_of(work)
+        before = [writing(one) for one in places.inputs[:1]] if l2_state == "written" else []
     state = "warm" if l2_state == "warm" else "cold"
     result = replay([*before, trace_of(kernel, work, places)], gpu, engine, l2_state=state)
     return row_of(result, -1)
@@ -199,3 +217,15 @@ def _cut(work: Work, part: ProfiledKernel, share: int) -> Work:
         # An operand that broadcasts keeps its shape: a part of the grid reads the same values of it.
         return replace(work, elements=elements)
     return replace(work, elements=elements, shapes=tuple((elements,) for _ in work.shapes))
+
+
+def _cut_producer(producer: Producer | None, work: Work, share: int) -> Producer | None:
+    """The part of a producer that makes what a part of the grid reads; None where they don't fit."""
+    if producer is None or share == 1:
+        return producer
+    kernel = producer.kernel
+    if kernel.grid[0] != kernel.blocks:
+        return None
+    part = _part_of(kernel, share)
+    own = _cut(producer.work, part, share)
+    return Producer(part, own) if own.elements == work.elements else None

@@ -18,6 +18,7 @@ from experiments.profiles.fused import fused_trace
 from experiments.profiles.names import short_name
 from experiments.profiles.profile import Profile, ProfiledKernel, Shape
 from experiments.profiles.programs import operands_of, trace_of, writing
+from experiments.profiles.surroundings import ELEMENT_WISE, follows
 from experiments.profiles.works import Refused, Work, work_of
 from simulator.trace.builder import GlobalMemory
 
@@ -38,7 +39,6 @@ HEADS = {
 }
 """Operators whose kernels could take an epilogue."""
 PRODUCTS = {"addmm", "mm", "bmm", "matmul", "linear"}
-ELEMENT_WISE = {"vectorised", "unrolled", "offsets"}
 SLICED_ELEMENTS = 2_000_000
 """Chains over more elements than this are replayed on a slice of the card."""
 
@@ -101,7 +101,7 @@ def _chains(kernels: Sequence[ProfiledKernel]) -> list[Candidate]:
             at += 1
             continue
         end = at + 1
-        while end < len(kernels) and _follows(works[end - 1], works[end]):
+        while end < len(kernels) and follows(works[end - 1], works[end]):
             end += 1
         head = kernels[at - 1] if at and _could_carry(kernels[at - 1], first) else None
         if end - at > 1 or head is not None:
@@ -120,18 +120,6 @@ def _chains(kernels: Sequence[ProfiledKernel]) -> list[Candidate]:
             )
         at = end
     return chains
-
-
-def _follows(before: Work | Refused, after: Work | Refused) -> bool:
-    """Whether a kernel reads what the one before wrote, as far as sizes tell."""
-    if isinstance(before, Refused) or isinstance(after, Refused):
-        return False
-    return (
-        after.form in ELEMENT_WISE
-        and len(after.item_bytes) > 1
-        and before.elements == after.elements
-        and before.item_bytes[0] == after.item_bytes[1]
-    )
 
 
 def _could_carry(head: ProfiledKernel, first: Work) -> bool:

@@ -30,10 +30,10 @@ TAP_64 = 38
 UNROLLED = 4
 """Turns that a compiler puts side by side where it does not know how many there are."""
 ADDRESS, VALUE, WORK = 4, 8, 12
-BIN_LANES = (9, 7, 6, 4, 3, 2, 1)
-"""How 32 normal values typically fall into 20 bins between the extremes, fullest bin first."""
-TURN_WORK = 6
-"""Instructions of a turn of a compare-and-swap loop beside its load, addition and swap."""
+FULLEST_BIN = 0.195
+"""Share of normal values in the fullest of 20 bins between the extremes of five million of them."""
+LANES_LEFT = 3
+"""Lanes of a warp that still wait for the fullest bin, over its turns."""
 STATISTICS_X = 128
 MANY_WARPS, MANY = 64, 1 << 30
 SAME_COLUMNS, SAME_ROWS = 32, 8
@@ -165,16 +165,17 @@ def histogram(k: KernelBuilder, threads: Threads) -> None:
         with k.when(threads.within(turn, VALUES)):
             k.load(WORK, k.at(values, place * FLOAT), FLOAT, ADDRESS, tensor=values)
             work(k, Operation.FFMA, DIVISION_32)
-            # Floats are added by comparing and swapping: in each turn one lane of every bin succeeds.
-            for turn_number in range(BIN_LANES[0]):
-                sharing = BIN_LANES[0] - turn_number
-                left = sum(max(0, lanes - turn_number) for lanes in BIN_LANES)
-                contended = (lane // sharing) * FLOAT
-                with k.guard(lane, 0, left):
-                    k.load_shared(WORK + 1, contended, via=WORK)
-                    k.fadd(WORK + 1, WORK + 1, WORK)
-                    k.emit(Operation.ATOMS, WORK + 2, (WORK, WORK + 1), address=contended, bytes_per_lane=4)
-                work(k, Operation.ALU, TURN_WORK)
+            # Floats are added by comparing and swapping. A swap fails if any thread of the block has changed
+            # the bin since the load, so the fullest bin takes one thread a turn, and a warp is through when
+            # the last of its lanes there is.
+            lanes = FULLEST_BIN * LANES
+            with (
+                repeat(k, round(FULLEST_BIN * threads.count * lanes / (lanes + 1)), 14),
+                k.guard(lane, 0, LANES_LEFT),
+            ):
+                k.load_shared(WORK + 1, lane * 0, via=WORK)
+                k.fadd(WORK + 1, WORK + 1, WORK)
+                k.emit(Operation.ATOMS, WORK + 2, (WORK, WORK + 1), address=lane * 0, bytes_per_lane=4)
     meet(k, threads)
     with k.guard(threads.number, 0, BINS):
         k.load_shared(WORK, threads.number * FLOAT, via=ADDRESS)
@@ -222,7 +223,9 @@ def hfuse_trace(first: str, second: str, how: str, grid: int, threads: int, regi
     k.s2r(0)
     k.s2r(1)
     k.wide(ADDRESS, 0)
-    for name, count, start in _ranges(first, second, how, threads):
+    for number, (name, count, start) in enumerate(_ranges(first, second, how, threads)):
+        if number and how == "threads in turn":
+            k.barrier()
         part = Threads(grid, count, start, alone=count == threads)
         if count == threads:
             BODIES[name](k, part)

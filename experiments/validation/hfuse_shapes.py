@@ -2,9 +2,10 @@
 precision, each alone, and in pairs that share a launch.
 
 A fused kernel is named after its two parts; what its name ends with is the way: `100` lets all threads run
-first the one and then the other, anything else gives each a part of the threads. Where a compiler was held
-to fewer registers than a kernel needs, what it spilled is not published: only kernels alone have a replay
-then, since little is taken from them.
+first the one and then the other, anything else gives each a part of the threads. Barriers of the drivers are
+the whole block's, so in some of these one part only begins when the other is through. Where a compiler was
+held to fewer registers than a kernel needs, what it spilled is not published: only kernels alone have a
+replay then, since little is taken from them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,14 @@ PARTS = {
 }
 ALIASES = {"max_pool_upsample_kernel": ("max_pool", "upsample", "0")}
 VERTICAL = "100"
+IN_TURN = {
+    ("im2col", "histogram", "1x"),
+    ("histogram", "max_pool", "0"),
+    ("histogram", "max_pool", "11"),
+    ("histogram", "statistics", "0"),
+    ("histogram", "upsample", "0"),
+}
+"""Parts on threads of their own between which a barrier of the whole block stands."""
 DEFAULT, CAPPED = "default_regs", "reg_capped"
 
 
@@ -36,6 +45,8 @@ def hfuse_request(name: str, registers: str, conditions: str) -> Request | Refus
     if second and registers == CAPPED:
         return Refusal(FEATURE, "a compiler's spills under a cap")
     how = "alone" if not second else "shared threads" if way == VERTICAL else "threads apart"
+    if (first, second, way) in IN_TURN:
+        how = "threads in turn"
     return request(
         "hfuse", "seconds", f"hfuse {name}, {registers}", first=first, second=second, how=how,
         grid=int(numbers[1]), block=int(numbers[2]), registers=int(numbers[3]),
