@@ -12,6 +12,7 @@ believed to be below the byte bound.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -97,3 +98,14 @@ class Belief:
         self.factors[heart] = min(factor, self.factors.get(heart, factor))
         if group.writes is None:
             self.replayed.setdefault(heart, {})[frozenset(group.operators)] = replayed.kernel_fs
+
+
+def believed_together(planner: Planner, joined: Group, parts: Sequence[Group]) -> int:
+    """What a launch is believed to cost at least whose parts have been priced, in femtoseconds: its analytic
+    price, with the error that the analytic prices of its parts have.
+    """
+    replayed = sum(planner.price(part).kernel_fs for part in parts)
+    guessed = sum(planner.price(part, ANALYTIC).kernel_fs for part in parts)
+    share = SEEN_PPM * replayed // max(1, guessed)
+    kernels = planner.price(joined, ANALYTIC).kernels
+    return sum(spacing_fs(one.time_fs * share // PPM, planner.gpu, planner.launch) for one in kernels)

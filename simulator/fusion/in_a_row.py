@@ -45,7 +45,7 @@ def pieces(one: Partition, other: Partition) -> Iterator[frozenset[str]]:
         joined = frozenset(group.operators).union(*(homes.get(name, ()) for name in group.operators))
         homes.update(dict.fromkeys(joined, joined))
     for piece in dict.fromkeys(homes.values()):
-        if part(one, piece) != part(other, piece):
+        if set(part(one, piece)) != set(part(other, piece)):
             yield piece
 
 

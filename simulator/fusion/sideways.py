@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from simulator.fusion.belief import believed_together
 from simulator.fusion.groups import BLOCK_SPLIT, THREAD_SPLIT, VERTICAL, Group, Partition, horizontal
+from simulator.fusion.ladder import ANALYTIC
 from simulator.fusion.order import in_order, stores_of
 from simulator.fusion.planner import Planner
 from simulator.fusion.siblings import joined_siblings
@@ -65,8 +67,10 @@ def merged_level(planner: Planner, groups: list[Group]) -> list[Group]:
             for joined in (joined_siblings(planner, launches[at], group), *ways):
                 if joined is None:
                     continue
-                price = planner.price(joined)
                 apart = planner.price(launches[at]).total_fs + planner.price(group).total_fs
+                if planner.simulates and not may_pay(planner, joined, (launches[at], group), apart - saved):
+                    continue
+                price = planner.price(joined)
                 if price.refusal is None and apart - price.total_fs > saved:
                     best, place, saved = joined, at, apart - price.total_fs
         if place < 0:
@@ -74,6 +78,13 @@ def merged_level(planner: Planner, groups: list[Group]) -> list[Group]:
         else:
             launches[place] = best
     return launches + [group for group in groups if group not in fit]
+
+
+def may_pay(planner: Planner, joined: Group, parts: Sequence[Group], most_fs: int) -> bool:
+    """Whether a launch is worth a dear price: it can be built, and may cost less than it has to."""
+    if planner.price(joined, ANALYTIC).refusal is not None:
+        return False
+    return believed_together(planner, joined, parts) < most_fs
 
 
 def join(form: str, launch: Group, group: Group) -> Group | None:

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from simulator.fusion.belief import PPM, SEEN_PPM, UNSEEN_PPM, Belief
-from simulator.fusion.groups import Group, vertical
+from simulator.fusion.belief import PPM, SEEN_PPM, UNSEEN_PPM, Belief, believed_together
+from simulator.fusion.groups import BLOCK_SPLIT, Group, horizontal, vertical
 from simulator.fusion.planner import Planner
 from simulator.fusion.price import Price, spacing_fs
 from simulator.fusion.strategies import partition_for
@@ -80,3 +80,17 @@ def test_fewer_groups_are_replayed_and_the_choice_is_the_best() -> None:
 
     assert planner.total(partition) == cheapest_of_all(planner, cost)
     assert planner.looked["full"] > replayed
+
+
+def test_a_launch_is_believed_to_have_the_errors_of_its_parts() -> None:
+    planner = planner_of(block(), rung="full")
+    parts = [vertical("n1", "n2"), vertical("n4", "n5")]
+    joined = horizontal(BLOCK_SPLIT, parts)
+    guess = planner.price(joined, "analytic")
+    factor = sum(planner.price(one).kernel_fs for one in parts) / sum(
+        planner.price(one, "analytic").kernel_fs for one in parts
+    )
+    expected = spaced(planner, guess, round(SEEN_PPM * factor))
+    assert abs(believed_together(planner, joined, parts) - expected) <= expected // 1000
+    # Only the parts, which are alike, have been replayed for it.
+    assert planner.looked["full"] == 1
