@@ -8,6 +8,7 @@ compares a part.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -45,7 +46,7 @@ KINDS = ("groups", "mean_abs_error_pct", "median_abs_error_pct", "p90_abs_error_
 def page(judged: Sequence[Judged], transfer: str = "") -> str:
     """The whole page."""
     parts = [
-        INTRODUCTION.format(version=model_version()),
+        INTRODUCTION.format(version=snapshot(judged)),
         _glance(judged),
         _coverage(judged),
         _calibrated(sorted({one.card for one in judged if one.status == COVERED})),
@@ -53,6 +54,13 @@ def page(judged: Sequence[Judged], transfer: str = "") -> str:
         *(_card(card, judged) for card in dict.fromkeys(one.card for one in judged) if card),
     ]
     return "\n".join(part for part in parts if part).rstrip() + "\n"
+
+
+def snapshot(judged: Sequence[Judged]) -> str:
+    """A digest of the model's sources and of the cards that were replayed."""
+    cards = sorted({one.card for one in judged if one.status == COVERED})
+    text = " ".join((model_version(), *(Gpu.from_card(card).digest() for card in cards)))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
