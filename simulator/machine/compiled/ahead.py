@@ -13,7 +13,7 @@ import numpy as np
 
 from simulator.machine.compiled import layout, layout_sm
 from simulator.machine.compiled.inbox import WAYS
-from simulator.machine.compiled.jit import ahead, compiled
+from simulator.machine.compiled.jit import ahead, compiled, inlined
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS
 from simulator.machine.compiled.l2_misses import chain_of
 from simulator.machine.compiled.l2_tags import set_index
@@ -28,67 +28,64 @@ ask_line = ahead(LINE)
 ask_packet = ahead(layout.PACKET)
 ask_mshr = ahead(layout_sm.MSHR)
 ask_waiter = ahead(layout_sm.WAITER)
-ask_warp_head = ahead(np.dtype((np.void, 2 * layout.LINE_BYTES)))
 REQUEST_LINES = 5
+"""Lines of a request that its end reads and writes."""
 REQUEST_STRIDE = layout_sm.REQUEST.itemsize // layout.LINE_BYTES
+INTEGERS = layout.LINE_BYTES // layout.INTEGER_BYTES
+TOKEN_MASK = (1 << TOKEN_BITS) - 1
+LOOK_UPS, WAITERS, REQUESTS = range(3)
+"""What is asked for: where a slice looks a request up; the packet of an answer and who waits for it; the
+request that this one belongs to.
+"""
+
+
+@inlined
+def _look_up(m: Any, one: Any) -> None:
+    ask_packet(m.packets, one.what)
+    first = set_index(m, one.slice, one.line) * m.l2_ways
+    for way in range(first, first + m.l2_ways, INTEGERS):
+        ask_line(m.l2_tags + layout.INTEGER_BYTES * way, 0)
+        ask_line(m.l2_stamps + layout.INTEGER_BYTES * way, 0)
+    ask_line(m.miss_heads + layout.INTEGER_BYTES * chain_of(m, one.slice, one.line), 0)
+
+
+@inlined
+def _waiter(m: Any, one: Any) -> None:
+    ask_packet(m.packets, one.what)
+    who = one.extra >> TOKEN_BITS
+    if one.extra & TOKEN_MASK == MISS:
+        ask_mshr(m.mshrs, who)
+    else:
+        ask_waiter(m.waiters, who)
+
+
+@inlined
+def _request(m: Any, one: Any) -> None:
+    who = one.extra >> TOKEN_BITS
+    if one.extra & TOKEN_MASK == MISS:
+        entry = mshr(m.mshrs, who).first
+        who = node(m.nodes, entry).what if entry >= 0 else 0
+    asked = waiter_at(m.waiters, who).request
+    for line in range(REQUEST_LINES):
+        ask_line(m.requests, asked * REQUEST_STRIDE + line)
 
 
 @compiled
-def to_partition(m: Any, ident: int) -> None:
-    """Ask for what the requests in an inbox will be looked up in."""
+def look_ahead(m: Any, ident: int, what: int) -> None:
+    """Ask for what the messages in a component's inbox are about."""
     first = m.q_inbox + WAYS * ident
     for which in range(first, first + WAYS):
         entry = ordered(m.ordered, which).head
         left = MOST
         while entry >= 0 and left:
             one = node(m.nodes, entry)
-            if one.kind in (REQUEST, LINK_REQUEST):
-                ask_packet(m.packets, one.what)
-                row = set_index(m, one.slice, one.line) * m.l2_ways
-                for line in range(0, m.l2_ways, 8):
-                    ask_line(m.l2_tags + 8 * (row + line), 0)
-                    ask_line(m.l2_stamps + 8 * (row + line), 0)
-                ask_line(m.miss_heads + 8 * chain_of(m, one.slice, one.line), 0)
-            entry = one.next
-            left -= 1
-
-
-@compiled
-def to_sm(m: Any, ident: int) -> None:
-    """Ask for the packets of the answers in an inbox, and for who waits for them."""
-    first = m.q_inbox + WAYS * ident
-    for which in range(first, first + WAYS):
-        entry = ordered(m.ordered, which).head
-        left = MOST
-        while entry >= 0 and left:
-            one = node(m.nodes, entry)
-            if one.kind in (REPLY, ACK):
-                ask_packet(m.packets, one.what)
-                who = one.extra >> TOKEN_BITS
-                if one.extra & ((1 << TOKEN_BITS) - 1) == MISS:
-                    ask_mshr(m.mshrs, who)
+            if what == LOOK_UPS:
+                if one.kind in (REQUEST, LINK_REQUEST):
+                    _look_up(m, one)
+            elif one.kind in (REPLY, ACK):
+                if what == WAITERS:
+                    _waiter(m, one)
                 else:
-                    ask_waiter(m.waiters, who)
-            entry = one.next
-            left -= 1
-
-
-@compiled
-def to_requests(m: Any, ident: int) -> None:
-    """Ask for the requests that those who wait belong to."""
-    first = m.q_inbox + WAYS * ident
-    for which in range(first, first + WAYS):
-        entry = ordered(m.ordered, which).head
-        left = MOST
-        while entry >= 0 and left:
-            one = node(m.nodes, entry)
-            if one.kind in (REPLY, ACK):
-                who = one.extra >> TOKEN_BITS
-                if one.extra & ((1 << TOKEN_BITS) - 1) == MISS:
-                    waits = mshr(m.mshrs, who).first
-                    who = node(m.nodes, waits).what if waits >= 0 else 0
-                asked = waiter_at(m.waiters, who).request
-                for line in range(REQUEST_LINES):
-                    ask_line(m.requests, asked * REQUEST_STRIDE + line)
+                    _request(m, one)
             entry = one.next
             left -= 1

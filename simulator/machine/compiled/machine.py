@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled import launcher, partition, sm
-from simulator.machine.compiled.ahead import to_partition, to_requests, to_sm
+from simulator.machine.compiled.ahead import LOOK_UPS, REQUESTS, WAITERS, look_ahead
 from simulator.machine.compiled.dram_refresh import start
 from simulator.machine.compiled.jit import compiled, inlined, invoke, load, load_shared, store, store_shared
 from simulator.machine.compiled.layout import DONE, EDGES, GROW, WIDTH, component, pool
@@ -68,6 +68,12 @@ def _next(m: Any) -> int:
 # --- a window -----------------------------------------------------------------------------------------------
 
 
+@inlined
+def _prepare(m: Any, ident: int, what: int) -> None:
+    if component(m.components, ident).next_fs < m.end_fs:
+        look_ahead(m, ident, what)
+
+
 @compiled
 def _share(m: Any, worker: int) -> None:
     """A worker's part of a window: some SMs and some memory partitions."""
@@ -76,16 +82,13 @@ def _share(m: Any, worker: int) -> None:
     end_fs = m.end_fs
     first, last = 1 + own.first_sm, 1 + own.last_sm
     for ident in range(first, last):
-        if component(m.components, min(ident + 2, last - 1)).next_fs < end_fs:
-            to_sm(m, min(ident + 2, last - 1))
-        if component(m.components, min(ident + 1, last - 1)).next_fs < end_fs:
-            to_requests(m, min(ident + 1, last - 1))
+        _prepare(m, min(ident + 2, last - 1), WAITERS)
+        _prepare(m, min(ident + 1, last - 1), REQUESTS)
         if component(m.components, ident).next_fs < end_fs:
             invoke(m.unit_sm, own.here, ident, end_fs)
     first, last = m.first_partition + own.first_part, m.first_partition + own.last_part
     for ident in range(first, last):
-        if component(m.components, min(ident + 1, last - 1)).next_fs < end_fs:
-            to_partition(m, min(ident + 1, last - 1))
+        _prepare(m, min(ident + 1, last - 1), LOOK_UPS)
         if component(m.components, ident).next_fs < end_fs:
             invoke(m.unit_partition, own.here, ident, end_fs)
 
