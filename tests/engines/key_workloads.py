@@ -149,6 +149,7 @@ WORKLOADS = {
     "crowded": Workload(crowded),
     "greedy": Workload(greedy),
     "contended": Workload(contended),
+    "contended behind a wide port": Workload(contended, {"l2.slice_request_bytes_per_cycle": 128}),
     "reread": Workload(reread),
     "traffic": Workload(traffic),
     "long program": Workload(long_program),

@@ -34,7 +34,7 @@ FIRST = {
     "sm.l1_instruction_kib": "long program",
     "shared_memory.atomic": "contended",
     "l1": "traffic",
-    "l2.atomic": "contended",
+    "l2.atomic": "contended behind a wide port",
     "crossbar.reply_lookahead": "one side",
     "crossbar.partition_link_bytes": "slow link",
     "dram.refresh_postpone": "one L2 entry",

@@ -14,6 +14,8 @@ from sweeping import start, stored, table, wait_for
 from experiments.sweep.store import Store
 
 WORKERS = 2
+POINTS = 96
+"""More than two workers can do between a look at the store and the signal."""
 
 
 def undisturbed(config: str, folder: Path) -> bytes:
@@ -59,14 +61,14 @@ def test_ten_kills_of_200_points(tiny, started, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(tiny, started, tmp_path: Path) -> None:
-    config, folder = tiny(16), tmp_path / "out"
+    config, folder = tiny(POINTS), tmp_path / "out"
     process = started(config, "--out", str(folder), "--workers", str(WORKERS))
     wait_for(lambda: stored(folder) >= 2 or process.poll() is not None)
     os.killpg(process.pid, signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert (process.returncode, output) == (130, "")
     assert errors.splitlines()[-1] == "interrupted"
-    assert "of 16 replays are stored; the same command goes on from there" in errors
+    assert f"of {POINTS} replays are stored; the same command goes on from there" in errors
     assert "Traceback" not in errors
     before = stored(folder)
     with Store(folder / "store.sqlite") as store:
@@ -76,7 +78,7 @@ def test_ctrl_c_ends_cleanly_and_the_same_command_goes_on(tiny, started, tmp_pat
     process = started(config, "--out", str(folder), "--workers", str(WORKERS))
     output, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
-    assert f"{16 - before} run now, {before} in the store already" in output
+    assert f"{POINTS - before} run now, {before} in the store already" in output
 
 
 def test_two_sweeps_at_once_share_the_store(tiny, started, tmp_path: Path) -> None:

@@ -54,15 +54,13 @@ def test_a_window_that_does_not_fit_is_a_hole_and_launches_under_a_cap() -> None
 
 
 def test_the_best_window_grows_with_the_register_file() -> None:
-    """Seven against four operators a kernel, without a cap, at 64 KiB and at 1 MiB."""
-    cycles = {
-        (entry.values["workload.window"], entry.values["gpu.register_file.size_kib"]): perform(entry.job).row[
-            "cycles"
-        ]
-        for entry in jobs(
-            workload__window=[4, 7], registers__cap=None, gpu__register_file__size_kib=[64, 1024]
-        )
-    }
+    """Seven against four operators a kernel, each under its best cap, at 64 KiB and at 1 MiB."""
+    cycles: dict[tuple[int, int], int] = {}
+    for entry in jobs(workload__window=[4, 7], gpu__register_file__size_kib=[64, 1024]):
+        place = entry.values["workload.window"], entry.values["gpu.register_file.size_kib"]
+        row = perform(entry.job).row
+        if row is not None:
+            cycles[place] = min(row["cycles"], cycles.get(place, row["cycles"]))
     assert cycles[4, 64] < cycles[7, 64]
     assert cycles[7, 1024] < cycles[4, 1024]
     assert cycles[7, 1024] < 0.7 * cycles[7, 64]
