@@ -80,7 +80,7 @@ def test_the_whole_sweep_shows_three_regimes_and_a_sweet_spot(tmp_path: Path) ->
     assert whole[0].regime == SPILLS
     assert {LIMITED, FREE} <= {place.regime for place in whole}
     assert whole[-1].regime == FREE
-    # Where registers limit nothing the curve is flat. Four heavy operators are fastest with a cap that spills.
+    # Where registers limit nothing the curve is flat. Four heavy operators do best with a cap that spills.
     flat = 0
     for panel in (light, heavy):
         for line in panel.lines:
