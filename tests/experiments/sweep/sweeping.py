@@ -9,7 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-COMMAND = "import sys; from experiments.cli import main; sys.exit(main())"
+COMMAND = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from experiments.cli import main
+sys.exit(main())
+"""
+"""Hears Ctrl-C as in a terminal; what runs in the background of a script has been told to ignore it."""
 CONFIG = """
 engine: reference
 name: tiny

@@ -14,7 +14,7 @@ from sweeping import start, stored, table, wait_for
 from experiments.sweep.store import Store
 
 WORKERS = 2
-POINTS = 96
+POINTS = 32
 """More than two workers can do between a look at the store and the signal."""
 
 
