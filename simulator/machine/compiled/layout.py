@@ -58,7 +58,7 @@ def plain(text: str, whole_lines: bool = False) -> np.dtype[Any]:
 
 NODE = plain(
     """
-    next     following entry of a chain, queue or free list
+    next     following entry of a chain or queue
     key      what a heap sorts by: a time
     order    what it sorts by among equal times
     extra    a second number of the message
@@ -117,7 +117,6 @@ COMPONENT = plain("""
 """)
 PACKET = plain(
     f"""
-    next        free list
     line        line of memory
     last_fs     time of the last mark
     payload@4   bytes of data

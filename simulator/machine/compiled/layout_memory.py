@@ -37,7 +37,7 @@ L2_LINE = plain("""
 """)
 MISS = plain(
     """
-    next       chain of its hash, free list
+    next       chain of its hash
     line       line of memory
     entered_fs when it was opened
     slot       where it will be kept, −1 when its set had no way to give
@@ -51,7 +51,7 @@ MISS = plain(
     whole_lines=True,
 )
 L2_WAITER = plain("""
-    next      following waiter, free list
+    next      following waiter
     ready     cycle before which it can't leave
     reply@4   packet that will answer
     sectors@1 sectors that it needs and that have not arrived
@@ -60,7 +60,7 @@ L2_WAITER = plain("""
 """)
 TRANSFER = plain(
     """
-    next        following one of a queue or of its bank, free list
+    next        following one of a queue or of its bank
     number      age in its channel
     row         its row
     queued_ck   when it came to its channel

@@ -116,7 +116,6 @@ BLOCK = plain(f"""
 """)
 REQUEST = plain(
     f"""
-    next       free list
     issue      cycle of issue
     order      sequence on the SM
     first_byte address of lane 0, before its offset
@@ -158,7 +157,6 @@ MSHR = plain(
 )
 WAITER = plain(
     """
-    next         free list
     line         line of memory
     looked_up    cycle of the tag look-up
     request@4    request

@@ -21,6 +21,15 @@ FUNCTIONS += ["Sign", "Floor", "Ceil", "Round", "Gelu", "LeakyRelu", "Elu", "Cel
 FUNCTIONS += ["Reciprocal"]
 
 
+def values_of(graph, dtype):
+    """Random values of what nothing in the graph writes."""
+    return {
+        name: (RNG.standard_normal(tensor.shape) / 2).astype(dtype)
+        for name, tensor in graph.tensors.items()
+        if tensor.kind in {"input", "weight"}
+    }
+
+
 def chain(first, shapes, result, following):
     """A first operator and what follows it; a following pair names a kind and its other operand."""
     items = [
@@ -58,11 +67,7 @@ def check(run_kernels, items, dtype, weights=("b",)):
         for name, tensor in graph.tensors.items()
     }
     graph = replace(graph, tensors=tensors)
-    values = {
-        name: (RNG.standard_normal(tensor.shape) / 2).astype(dtype)
-        for name, tensor in graph.tensors.items()
-        if tensor.kind in {"input", "weight"}
-    }
+    values = values_of(graph, dtype)
     placement = Placement()
     maker = KernelMaker(graph, AMPERE, placement)
     groups = groups_for(graph, "vertical")
@@ -121,11 +126,7 @@ def test_values_inside_an_epilogue_are_stored_for_others(run_kernels, dtype, fir
     items = chain(first, shapes, result, [("Abs", None), ("Neg", None), ("Sigmoid", None)])
     items += [{"op": "Exp", "inputs": [name], "output": f"{name}.e", "shape": list(result)} for name in kept]
     graph = operator_list(items, dtype=dtype)
-    values = {
-        name: (RNG.standard_normal(tensor.shape) / 2).astype(dtype)
-        for name, tensor in graph.tensors.items()
-        if tensor.kind in {"input", "weight"}
-    }
+    values = values_of(graph, dtype)
     placement = Placement()
     maker = KernelMaker(graph, AMPERE, placement)
     names = [*kept, "y3"]
