@@ -66,8 +66,8 @@ def trace_of(kernel: ProfiledKernel, work: Work, places: Operands) -> KernelTrac
     return element_wise(kernel, work, places)
 
 
-def writing(tensor: TensorInfo) -> KernelTrace:
-    """A kernel that only writes a tensor, 16 bytes a thread."""
+def writing(tensor: TensorInfo, *, in_place: bool = False) -> KernelTrace:
+    """A kernel that only writes a tensor, 16 bytes a thread, or reads it and writes it back."""
     vectors = max(1, tensor.bytes // WRITTEN_BYTES)
     blocks = -(-vectors // WRITING_THREADS)
     k = KernelBuilder("producer", blocks, WRITING_THREADS)
@@ -75,6 +75,8 @@ def writing(tensor: TensorInfo) -> KernelTrace:
     k.s2r(INDEX)
     k.wide(OFFSETS, INDEX)
     check_bounds(k, index, vectors, blocks * WRITING_THREADS)
+    if in_place:
+        k.load(POINTERS, k.at(tensor, index * WRITTEN_BYTES), WRITTEN_BYTES, OFFSETS, tensor=tensor)
     k.store(POINTERS, k.at(tensor, index * WRITTEN_BYTES), WRITTEN_BYTES, OFFSETS, tensor=tensor)
     return k.build()
 

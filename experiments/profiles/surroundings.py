@@ -1,9 +1,9 @@
 """What a profiled kernel finds in L2 in its run: what the kernels before it have left.
 
-Any kernel of a run comes behind others that have written, so L2 is full of dirty lines whose write-backs it
-waits for. If the kernel right before it in its stream wrote as many elements as it reads, it reads these:
-sizes and order stand for addresses, which a trace does not record. How much of them is still there is for
-the replay to say.
+Any kernel of a run comes behind others that have read and written, so L2 is full of their lines, dirty ones
+at home and copies of them in the other partition, and the write-backs are waited for. If the kernel right
+before it in its stream wrote as many elements as it reads, it reads these: sizes and order stand for
+addresses, which a trace does not record. How much of them is still there is for the replay to say.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from experiments.profiles.profile import Profile, ProfiledKernel
-from experiments.profiles.programs import Operands, operands_of, trace_of
+from experiments.profiles.programs import Operands, operands_of, trace_of, writing
 from experiments.profiles.works import Refused, Work, work_of
-from experiments.validation.machine import flush
+from experiments.validation.machine import FLUSH_ADDRESS
 from simulator.trace.builder import GlobalMemory
 from simulator.trace.schema import KernelTrace
 
 if TYPE_CHECKING:
     from hwmodels import Gpu
 
+KIB = 1 << 10
 ELEMENT_WISE = {"vectorised", "unrolled", "offsets"}
 
 
@@ -62,10 +63,16 @@ def producers(profile: Profile) -> dict[str, Producer]:
 def run_up(producer: Producer | None, work: Work, gpu: Gpu) -> tuple[list[KernelTrace], Operands]:
     """The kernels to replay before one of this work, and where its own tensors lie then."""
     memory = GlobalMemory()
-    traces = [flush(gpu)]
+    traces = [others(gpu)]
     given = None
     if producer is not None:
         places = operands_of(producer.work, memory)
         traces.append(trace_of(producer.kernel, producer.work, places))
         given = places.result
     return traces, operands_of(work, memory, given)
+
+
+def others(gpu: Gpu) -> KernelTrace:
+    """A kernel that reads as much as L2 holds and writes it back, far from all tensors."""
+    tensor = GlobalMemory(FLUSH_ADDRESS).tensor("others", gpu.l2.size_kib * KIB, "input")
+    return writing(tensor, in_place=True)

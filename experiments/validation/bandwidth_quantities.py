@@ -21,6 +21,8 @@ KINDS = {"read": "read", "init": "init", "write": "init", "copy": "copy", "scale
 WIDTHS = {"float4": 16, "fp64": 8, "64bit": 8, "double": 8, "fp32": 4, "32bit": 4, "float": 4, "": 4}
 THROUGHPUT = {"fp32": "FFMA", "fp64": "DFMA", "fp16": "HFMA2", "int32": "IMAD", "sfu": "MUFU"}
 OPERATIONS_A_LANE = {"FFMA": 2, "DFMA": 2, "HFMA2": 4, "IMAD": 2, "MUFU": 1}
+L2_READ = "L2 read"
+"""What programs read whose buffer lies in L2 near every SM: one plateau, however they walk through it."""
 HIDING_CYCLES = 20_000
 """An overhead is what a kernel adds to work that is long enough to hide the host."""
 MULTIPLY_ADDS = re.compile(r"m(\d+)n(\d+)k(\d+)")
@@ -63,15 +65,16 @@ def working_set(found: re.Match[str], _: Measurement, gpu: Gpu) -> Answer:
             )
         # Within a partition every working set is near to all SMs once it was read.
         near = size * gpu.l2.partitions <= gpu.l2.size_kib * KIB
-        where = "L2 read" if near else f"L2 read across partitions, {size // KIB} KiB"
-        return request("l2 read", "bytes/s", where, "shared blocks", bytes=0 if near else size, width=8)
+        where = L2_READ if near else f"L2 read across partitions, {size // KIB} KiB"
+        return request("l2 read", "bytes/s", where, bytes=0 if near else size, width=8)
     l1_bytes = gpu.l1.usable_kib(0) * KIB
     where = (
-        "L1 read" if size <= l1_bytes else f"L1 edge, {size // KIB} KiB" if size < 2 * l1_bytes else "L2 read"
+        "L1 read" if size <= l1_bytes else f"L1 edge, {size // KIB} KiB" if size < 2 * l1_bytes else L2_READ
     )
     if _beyond_l2(size, gpu):
         where = f"beyond L2, {size // KIB} KiB"
-    return request("shared buffer", "bytes/s", where, "one buffer, all SMs", bytes=size)
+    method = "" if where == L2_READ else "one buffer, all SMs"
+    return request("shared buffer", "bytes/s", where, method, bytes=size)
 
 
 def _beyond_l2(size: int, gpu: Gpu) -> bool:
@@ -89,11 +92,14 @@ def l1(found: re.Match[str], row: Measurement, gpu: Gpu) -> Answer:
 
 
 def l2(found: re.Match[str], _: Measurement, __: Gpu) -> Answer:
-    """L2 read or written by all SMs."""
+    """L2 read or written by all SMs; a name with a width is of the program whose warps each go on by one
+    warp's elements.
+    """
     if found["how"] == "_write":
         return request("l2 write", "bytes/s", "L2 write")
-    width = WIDTHS[found["width"] or "fp64"]
-    return request("l2 read", "bytes/s", "L2 read", bytes=0, width=width)
+    if found["width"]:
+        return request("l2 sliding read", "bytes/s", L2_READ, width=WIDTHS[found["width"]])
+    return request("l2 read", "bytes/s", L2_READ, bytes=0, width=8)
 
 
 def dram(found: re.Match[str], _: Measurement, __: Gpu) -> Answer:

@@ -31,6 +31,8 @@ FULL_THREADS, FULL_WAVES = 1024, 7
 DRAM_COLUMNS = ("dram_read_bytes", "dram_write_bytes")
 THREADS, UNROLL, STAGGER = 1024, 4, 7
 TURNS = 4
+SLIDING_READS, SLIDING_TURNS = 2048, 6
+"""Reads of the published program, whose buffer is as long, and turns of which the steady part is measured."""
 LONGEST_TILES, L1_TILES = 48, 64
 L1_WARPS, L1_UNROLL, L1_BYTES = 32, 8, 16 * KIB
 EMPTY_KERNELS = 16
@@ -86,6 +88,28 @@ def l2_read_bytes_per_second(gpu: Gpu, bytes: int, width: int) -> float:  # noqa
     size = _even_size(gpu, bytes)
     trace, buffer = _l2_accesses(gpu.sm_count, size, width, TURNS, write=False)
     result = run([trace], gpu, preload=[Preload(buffer.base_address, size)], interval_cycles=INTERVAL_CYCLES)
+    return steady_bytes_per_second(result, ["l2_bytes"])
+
+
+def l2_sliding_read_bytes_per_second(gpu: Gpu, width: int) -> float:
+    """Two blocks an SM read past L1, each warp one warp's elements further in every turn, so that the warps
+    behind it come to the same ones; as the program does whose logs name bytes a cycle and cycles: together
+    216 blocks of 1,024 threads that each read 2,048 elements.
+    """
+    blocks = BLOCKS_AN_SM * gpu.sm_count
+    buffer = GlobalMemory().tensor("x", (blocks * THREADS + SLIDING_READS * LANES) * width, "input")
+    k = KernelBuilder("l2_sliding_read", blocks, THREADS)
+    k.s2r(THREAD)
+    k.wide(4, THREAD)
+    words = width // 4
+    with repeat(k, SLIDING_TURNS) as turn:
+        for part in range(UNROLL):
+            index = (turn * UNROLL + part) * LANES + block * THREADS + thread
+            k.load(DATA + part * words, k.at(buffer, index * width), width, 4, cache="cg", tensor=buffer)
+            k.fadd(DATA - 2, DATA - 2, DATA + part * words)
+        k.alu(4, 4)
+    preload = [Preload(buffer.base_address, buffer.bytes)]
+    result = run([k.build()], gpu, preload=preload, interval_cycles=INTERVAL_CYCLES)
     return steady_bytes_per_second(result, ["l2_bytes"])
 
 

@@ -64,17 +64,38 @@ def link_delays(gpu: Gpu) -> LinkDelays:
     )
 
 
-def window_fs(gpu: Gpu) -> int:
-    """The shortest latency of any message between components of this card."""
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """How far ahead of each other components may go, in femtoseconds: the shortest message from the middle of
+    the star (crossbar and launcher) to the SMs and to the memory partitions, and from each of these back.
+    """
+
+    to_sms_fs: int
+    to_partitions_fs: int
+    from_sms_fs: int
+    from_partitions_fs: int
+
+    @property
+    def window_fs(self) -> int:
+        """For components that all go on from the same moment: the shortest of all."""
+        return min(self.to_sms_fs, self.to_partitions_fs, self.from_sms_fs, self.from_partitions_fs)
+
+    @property
+    def round_fs(self) -> int:
+        """The longest that any component goes on in one turn."""
+        return max(self.to_sms_fs + self.from_sms_fs, self.to_partitions_fs + self.from_partitions_fs)
+
+
+def lead(gpu: Gpu) -> Lead:
+    """The shortest messages between the components of a card."""
     links = link_delays(gpu)
-    delays = [
-        links.sm_to_crossbar_fs,
-        links.crossbar_to_slice_fs,
-        links.slice_to_crossbar_fs,
-        links.crossbar_to_sm_fs,
-        ns_to_fs(gpu.launch.block_launch_ns),
-        ns_to_fs(gpu.launch.block_done_ns),
-    ]
+    there, back = [links.crossbar_to_slice_fs, links.slice_to_crossbar_fs], [links.slice_to_crossbar_fs]
     if gpu.l2.partitions > 1:
-        delays += [links.crossing_in_fs, links.crossing_out_fs]
-    return min(delays)
+        there.append(links.crossing_out_fs)
+        back.append(links.crossing_in_fs)
+    return Lead(
+        to_sms_fs=min(links.crossbar_to_sm_fs, ns_to_fs(gpu.launch.block_launch_ns)),
+        to_partitions_fs=min(there),
+        from_sms_fs=min(links.sm_to_crossbar_fs, ns_to_fs(gpu.launch.block_done_ns)),
+        from_partitions_fs=min(back),
+    )

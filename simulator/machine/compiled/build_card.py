@@ -1,6 +1,6 @@
 """The machine's record and tables for a card, before any kernel is known: numbers, sizes, and idle state.
 
-Sizes come from the card's own bounds; the pools begin at what a window can take and grow.
+Sizes come from the card's own bounds; the pools begin at what a turn can take and grow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simulator.machine.compiled.sm_events import EVENT_CYCLES, EVENT_WORDS
 from simulator.machine.compiled.store import POOL_TABLES, Store
 from simulator.machine.compiled.sub_core import SCHEDULERS
 from simulator.machine.launchable import LANES
-from simulator.machine.links import link_delays, window_fs
+from simulator.machine.links import lead, link_delays
 from simulator.machine.order import NEVER
 from simulator.machine.reference.launcher import FS_PER_NS, REGISTERS_PER_KIB, UNLIMITED
 from simulator.machine.reference.routing import Routing
@@ -63,7 +63,7 @@ def build_card(store: Store, gpu: Gpu) -> None:
 
 
 def _clocks(store: Store, gpu: Gpu) -> None:
-    links = link_delays(gpu)
+    links, ahead = link_delays(gpu), lead(gpu)
     store.set(
         sms=gpu.sm_count,
         slices=gpu.l2.slices,
@@ -74,7 +74,10 @@ def _clocks(store: Store, gpu: Gpu) -> None:
         sm_period_fs=gpu.sm_period_fs,
         l2_period_fs=gpu.l2_period_fs,
         clock_fs=gpu.dram_period_fs,
-        window_fs=window_fs(gpu),
+        to_sms_fs=ahead.to_sms_fs,
+        to_partitions_fs=ahead.to_partitions_fs,
+        from_sms_fs=ahead.from_sms_fs,
+        from_partitions_fs=ahead.from_partitions_fs,
         sm_to_crossbar_fs=links.sm_to_crossbar_fs,
         crossbar_to_slice_fs=links.crossbar_to_slice_fs,
         slice_to_crossbar_fs=links.slice_to_crossbar_fs,
@@ -238,15 +241,15 @@ def _launcher(store: Store, gpu: Gpu) -> None:
 
 
 def _wheel_cycles(gpu: Gpu) -> int:
-    """Cycles that the crossbar's inbox must reach ahead: the longest way to it, and a window; a power of
+    """Cycles that the crossbar's inbox must reach ahead: the longest way to it, and a turn; a power of
     two.
     """
     links, l1, period = link_delays(gpu), gpu.l1, gpu.l2_period_fs
     out_cycles = l1.tag_latency_cycles + l1.miss_latency_cycles + gpu.tlb.miss_latency_cycles
     of_sm = -(-out_cycles * gpu.sm_period_fs // period) + links.sm_to_crossbar_fs // period
     of_slice = gpu.l2.access_latency_cycles + 2 * links.crossing_cycles + links.slice_to_crossbar_fs // period
-    window = -(-window_fs(gpu) // period)
-    return 1 << (max(of_sm, of_slice) + window + 4).bit_length()
+    turn = -(-lead(gpu).round_fs // period)
+    return 1 << (max(of_sm, of_slice) + turn + 4).bit_length()
 
 
 def _shared_tables(store: Store, gpu: Gpu) -> None:
@@ -292,7 +295,7 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     store.integers("event_bits", EVENT_WORDS * sms)
     store.records("meters", layout.METER, 2 * sms + 2 + 3 * slices)
     fastest = min(gpu.sm_period_fs, gpu.l2_period_fs, gpu.dram_period_fs)
-    cycles = window_fs(gpu) // fastest + 2
+    cycles = lead(gpu).round_fs // fastest + 2
     for number, amount in (
         (layout.P_NODES, 24 * (sms + slices) + 8 * pseudos),
         (layout.P_PACKETS, 8 * slices + 4 * sms),

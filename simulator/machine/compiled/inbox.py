@@ -1,5 +1,5 @@
 """Messages between components. One goes straight into the inbox of its receiver: none arrives before the
-window ends in which it was sent, so no receiver can see it too early.
+turn ends in which it was sent, so no receiver can see it too early.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _post(m: Any, entry: int, source: int, target: int, now_fs: int, delay_fs: i
         which = m.q_wheel + WAYS * (cycle & (m.wheel_size - 1)) + _way(m, source, kind)
         m.wheel_count += 1
         m.crossbar_next = min(m.crossbar_next, arrival)
-        if arrival - m.window_from_fs > m.wheel_fs:
+        if arrival - m.middle_fs > m.wheel_fs:
             m.error = WHEEL_OVERFLOW
     elif target == LAUNCHER:
         which = m.q_launcher

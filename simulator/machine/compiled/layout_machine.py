@@ -110,7 +110,7 @@ NUMBERS = """
     q_inbox q_request q_leaving q_on_way q_returned q_wheel q_launcher q_events wheel_size wheel_fs
     q_slice q_reply q_front meter_crossbar meter_slice component_count channel_count pool_count
     sm_period_fs l2_period_fs
-    clock_fs window_fs interval_fs keep_requests keep_blocks finished_room finished_low edge_room
+    clock_fs to_sms_fs to_partitions_fs from_sms_fs from_partitions_fs interval_fs keep_requests keep_blocks finished_room finished_low edge_room
     sm_to_crossbar_fs crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs crossing_in_fs
     crossing_out_fs crossing_cycles block_launch_fs block_done_fs launch_gap_fs host_fs largest_carveout
     step_millicycles
@@ -131,7 +131,7 @@ NUMBERS = """
     refresh_all_act refresh_all_refresh_all act_slots pre_slots refresh_slots slots_per_clock
 """
 MOVING = """
-    error current crossbar_next launcher_next end_fs window_from_fs wheel_count requests_due
+    error current crossbar_next launcher_next sms_end_fs partitions_end_fs middle_end_fs middle_fs wheel_count requests_due
     request_number replies_inside late late_number
     link_number block_free free_millicycle running_count finished_count
     kept_block_count next_edge_fs edges

@@ -1,9 +1,13 @@
-"""The run: components advance in windows, as long as no message can reach them within.
+"""The run: components take turns, and each goes on for as long as no message can reach it.
 
-Workers, of which there is one unless threads are asked for, share the SMs and the memory partitions. A
-window begins with the earliest tick that is booked and lasts as long as the shortest link, but not beyond
-the stop or the edge of an interval: all ticks before those are then done, and none after. Nothing of the
-hardware is modelled here.
+They form a star: SMs and memory partitions speak only to the crossbar and the launcher in its middle. Where
+the middle stands at a time, an SM may go on beyond it by the shortest message from there, and when all have,
+the middle may go on beyond them by the shortest message back: so a turn lasts as long as a message there and
+back, more than twice what it would if all set out from the same moment. None goes beyond the stop or the edge
+of an interval: all ticks before those are then done, and none after.
+
+Workers, of which there is one unless threads are asked for, share the SMs and the memory partitions. Nothing
+of the hardware is modelled here.
 """
 
 from __future__ import annotations
@@ -57,38 +61,53 @@ def _is_low(m: Any) -> bool:
     return m.keep_requests != 0 and m.finished_room - m.finished_count < m.finished_low
 
 
-@compiled
-def _next(m: Any) -> int:
+@inlined
+def _next_of(m: Any, first: int, last: int) -> int:
     following = NEVER
-    for ident in range(m.component_count):
+    for ident in range(first, last):
         following = min(following, component(m.components, ident).next_fs)
     return following
 
 
-# --- a window -----------------------------------------------------------------------------------------------
+@compiled
+def _begin_turn(m: Any, until_fs: int) -> int:
+    """Say how far all may go in the next turn, not beyond `until_fs`; the earliest tick of any."""
+    of_sms = _next_of(m, 1, m.crossbar)
+    of_partitions = _next_of(m, m.first_partition, m.component_count)
+    of_middle = min(component(m.components, 0).next_fs, component(m.components, m.crossbar).next_fs)
+    stop_fs = min(until_fs, m.next_edge_fs)
+    m.middle_fs = min(of_middle, of_sms + m.from_sms_fs, of_partitions + m.from_partitions_fs)
+    m.sms_end_fs = min(m.middle_fs + m.to_sms_fs, stop_fs)
+    m.partitions_end_fs = min(m.middle_fs + m.to_partitions_fs, stop_fs)
+    m.middle_end_fs = min(m.sms_end_fs + m.from_sms_fs, m.partitions_end_fs + m.from_partitions_fs, stop_fs)
+    return min(of_middle, of_sms, of_partitions)
+
+
+# --- a turn -------------------------------------------------------------------------------------------------
 
 
 @inlined
-def _prepare(m: Any, ident: int, what: int) -> None:
-    if component(m.components, ident).next_fs < m.end_fs:
+def _prepare(m: Any, ident: int, end_fs: int, what: int) -> None:
+    if component(m.components, ident).next_fs < end_fs:
         look_ahead(m, ident, what)
 
 
 @compiled
 def _share(m: Any, worker: int) -> None:
-    """A worker's part of a window: some SMs and some memory partitions."""
+    """A worker's part of a turn: some SMs and some memory partitions."""
     own = machine_at(m.here, worker)
-    own.window_from_fs = m.window_from_fs
-    end_fs = m.end_fs
+    own.middle_fs = m.middle_fs
+    end_fs = m.sms_end_fs
     first, last = 1 + own.first_sm, 1 + own.last_sm
     for ident in range(first, last):
-        _prepare(m, min(ident + 2, last - 1), WAITERS)
-        _prepare(m, min(ident + 1, last - 1), REQUESTS)
+        _prepare(m, min(ident + 2, last - 1), end_fs, WAITERS)
+        _prepare(m, min(ident + 1, last - 1), end_fs, REQUESTS)
         if component(m.components, ident).next_fs < end_fs:
             invoke(m.unit_sm, own.here, ident, end_fs)
     first, last = m.first_partition + own.first_part, m.first_partition + own.last_part
+    end_fs = m.partitions_end_fs
     for ident in range(first, last):
-        _prepare(m, min(ident + 1, last - 1), LOOK_UPS)
+        _prepare(m, min(ident + 1, last - 1), end_fs, LOOK_UPS)
         if component(m.components, ident).next_fs < end_fs:
             invoke(m.unit_partition, own.here, ident, end_fs)
 
@@ -141,22 +160,21 @@ def _collect(m: Any) -> int:
 
 
 @compiled
-def _window(m: Any) -> int:
-    """All ticks of a window. The launcher and the crossbar, to which all others speak, are the main worker's,
-    once the others have done theirs; the order is free, since nothing arrives in the window in which it was
-    sent.
+def _turn(m: Any) -> int:
+    """All ticks of a turn. The launcher and the crossbar are the main worker's, once the others have done
+    theirs.
     """
     _all_shares(m)
     error = _collect(m)
-    if component(m.components, m.crossbar).next_fs < m.end_fs:
-        invoke(m.unit_crossbar, m.here, m.crossbar, m.end_fs)
-    if component(m.components, 0).next_fs < m.end_fs:
-        invoke(m.unit_launcher, m.here, 0, m.end_fs)
+    if component(m.components, m.crossbar).next_fs < m.middle_end_fs:
+        invoke(m.unit_crossbar, m.here, m.crossbar, m.middle_end_fs)
+    if component(m.components, 0).next_fs < m.middle_end_fs:
+        invoke(m.unit_launcher, m.here, 0, m.middle_end_fs)
     return m.error if m.error else error
 
 
 def work(here: int, worker: int, _b: int) -> int:
-    """What a thread does besides the main one: its share of each window, until there is none."""
+    """What a thread does besides the main one: its share of each turn, until there is none."""
     m = machine_at(here, 0)
     due = 0
     while True:
@@ -169,24 +187,24 @@ def work(here: int, worker: int, _b: int) -> int:
 
 def next_fs(here: int, _a: int, _b: int) -> int:
     """The time of the next tick of any component; NEVER when nothing is booked."""
-    return _next(machine_at(here, 0))
+    m = machine_at(here, 0)
+    return _next_of(m, 0, m.component_count)
 
 
 @compiled
 def _run(m: Any, until_fs: int) -> int:
     while True:
-        now_fs = _next(m)
+        now_fs = _begin_turn(m, until_fs)
         if now_fs >= until_fs:
             return DONE
-        while m.next_edge_fs <= now_fs:
+        if m.next_edge_fs <= now_fs:
             if m.edges == m.edge_room:
                 return EDGES
             _close_edge(m)
+            continue
         if _is_low(m):
             return GROW
-        m.window_from_fs = now_fs
-        m.end_fs = min(now_fs + m.window_fs, until_fs, m.next_edge_fs)
-        error = _window(m)
+        error = _turn(m)
         if error:
             return error
 

@@ -15,7 +15,7 @@ from hwmodels import Gpu
 from hwmodels.coalescing import LINE_BYTES
 from hwmodels.errors import ResultError
 from simulator.machine.launchable import occupancy_of, progress_of
-from simulator.machine.links import window_fs
+from simulator.machine.links import lead
 from simulator.machine.options import Options
 from simulator.machine.order import NEVER, Clockwork, Component
 from simulator.machine.program import decode
@@ -48,7 +48,7 @@ class Machine:
         self.programs = programs
         footprints = Footprints(gpu)
         interval_fs = options.interval_cycles * gpu.sm_period_fs
-        clockwork = self.clockwork = Clockwork(window_fs(gpu), options.priority)
+        clockwork = self.clockwork = Clockwork(lead(gpu).window_fs, options.priority)
         first_sm, crossbar_id = 1, gpu.sm_count + 1
 
         def sm(number: int) -> Sm:

@@ -42,10 +42,10 @@ def test_before_it_run_a_kernel_that_fills_l2_and_the_producer(
     assert isinstance(work, Work)
     producer = producers(profile)[clamp.place]
     traces, places = run_up(producer, work, GPU)
-    assert [trace.name for trace in traces] == ["flush", "offsets:add"]
+    assert [trace.name for trace in traces] == ["producer", "offsets:add"]
     assert sum(tensor.bytes for tensor in traces[0].tensors) == GPU.l2.size_kib * 1024
     written = [tensor for tensor in traces[1].tensors if tensor.base_address == places.inputs[0].base_address]
     assert [tensor.bytes for tensor in written] == [4 * work.elements]
     alone, apart = run_up(None, work, GPU)
-    assert [trace.name for trace in alone] == ["flush"]
+    assert [trace.name for trace in alone] == ["producer"]
     assert apart.result.bytes == 4 * work.elements

@@ -6,7 +6,7 @@ from collections import deque
 import pytest
 
 from hwmodels.gpu import Gpu
-from simulator.machine.links import window_fs
+from simulator.machine.links import lead
 from simulator.machine.messages import ACK, REPLY, REQUEST, SM_CREDIT, Packet
 from simulator.machine.order import NEVER, Clockwork, Component
 from simulator.machine.reference.crossbar import Crossbar
@@ -54,7 +54,7 @@ class MemoryBench:
     ):
         self.gpu = gpu
         self.period = gpu.l2_period_fs
-        self.clockwork = Clockwork(window or window_fs(gpu), priority)
+        self.clockwork = Clockwork(window or lead(gpu).window_fs, priority)
         count = gpu.sm_count
         self.parts = {}
 
