@@ -13,6 +13,7 @@ from hwmodels.dram.spec import SECTOR_BYTES
 from hwmodels.errors import InputError
 from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.build_dram import build_dram
+from simulator.machine.compiled.expression import KEPT_PATTERNS
 from simulator.machine.compiled.footprint import KEPT
 from simulator.machine.compiled.inbox import WAYS
 from simulator.machine.compiled.layout_memory import MOST_BANKS
@@ -151,6 +152,7 @@ def _l1(store: Store, gpu: Gpu) -> None:
     store.records("l1_lines", layout_sm.L1_LINE, gpu.sm_count * slots, line=-1, bringing=-1)
     store.integers("pages", 2 * gpu.sm_count * entries)
     for worker in range(store.workers):
+        store.records("kept_offsets", layout_sm.KEPT_OFFSETS, KEPT_PATTERNS, worker, expression=-1)
         store.records("footprints", layout_sm.FOOTPRINT, KEPT, worker, pattern=-2)
         store.records("shared_footprints", layout_sm.SHARED_FOOTPRINT, KEPT, worker, pattern=-2)
 

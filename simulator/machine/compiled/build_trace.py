@@ -14,6 +14,7 @@ from hwmodels import Gpu
 from hwmodels.errors import InputError
 from hwmodels.operations import Operation
 from simulator.machine.compiled import layout_sm
+from simulator.machine.compiled.expression import KEPT_PATTERNS
 from simulator.machine.compiled.layout import PHASE_COUNT, WIDTH
 from simulator.machine.compiled.store import Store
 from simulator.machine.program import Decoded, Program
@@ -317,7 +318,11 @@ def build_traces(
     store.put("register_lists", np.array(tables.register_lists or [0], np.int64))
     store.put("operands", np.array(tables.operands or [(0, 0, 0)], np.int64))
     store.put("steps", np.array(tables.steps, np.int64))
-    patterns = store.records("patterns", layout_sm.PATTERN, tables.pattern_count)
+    # Behind the traces' own patterns there is room for those that come up in the run, for each worker.
+    room = tables.pattern_count + KEPT_PATTERNS * store.workers
+    patterns = store.records("patterns", layout_sm.PATTERN, room)
+    for worker in range(store.workers):
+        store.set_of(worker, first_kept=tables.pattern_count + KEPT_PATTERNS * worker)
     patterns["offsets"][: tables.pattern_count] = np.concatenate(tables.patterns or [patterns["offsets"][:0]])
     recorded = tables.recorded
     for name, parts in (
@@ -340,8 +345,8 @@ def _moving(store: Store, gpu: Gpu, traces: list[KernelTrace], tables: TraceTabl
     slots = gpu.sm_count * sm.warp_slots
     store.integers("ready", slots * tables.registers)
     store.integers("short", slots * tables.registers, -1)
-    store.integers("origins", slots * tables.registers, -1)
-    store.integers("consumed", slots * tables.registers * words)
+    store.integers("origins", slots * tables.registers)
+    store.integers("fresh", slots * tables.registers * words)
     for worker in range(store.workers):
         store.integers("counts", kernels * WIDTH, worker=worker)
         store.integers("operation_counts", kernels * len(Operation), worker=worker)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled.expression import lane_offsets, uniform
+from simulator.machine.compiled.expression import lane_offsets, put_offsets, uniform
 from simulator.machine.compiled.jit import compiled, inlined, load
 from simulator.machine.compiled.layout_sm import (
     LANES,
@@ -24,7 +24,6 @@ from simulator.trace.flat import BEGIN, END, EXITED
 from simulator.trace.schema import FULL_MASK
 
 ENDED = -1
-OWN_OFFSETS = -1
 BLOCK, BLOCK_X, BLOCK_Y, BLOCK_Z, WARP = (
     int(Variable.BLOCK),
     int(Variable.BLOCK_X),
@@ -87,8 +86,7 @@ def address(m: Any, warp: Any, request: Any) -> None:
     request.first_byte = uniform(m, which, warp)
     request.pattern = source.pattern
     if source.lane_count:
-        request.first_byte += lane_offsets(m, which, warp, request.offsets)
-        request.pattern = OWN_OFFSETS
+        request.first_byte += put_offsets(m, which, warp, request)
 
 
 @compiled

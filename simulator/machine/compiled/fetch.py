@@ -20,12 +20,19 @@ ENTRY = 3
 def _find(m: Any, which: int, first: int, line: int) -> int:
     """The place of a line, or −1; it becomes the most recently used."""
     own = buffer_at(m.buffers, which)
-    for place in range(first, first + ENTRY * own.lines, ENTRY):
-        if load(m.buffer_lines, place) == line:
-            own.stamp += 1
-            store(m.buffer_lines, place + 2, own.stamp)
-            return place
-    return -1
+    end = first + ENTRY * own.lines
+    # Lines that follow each other came one after the other.
+    place = first + own.latest + ENTRY
+    if place >= end or load(m.buffer_lines, place) != line:
+        place = first
+        while place < end and load(m.buffer_lines, place) != line:
+            place += ENTRY
+        if place >= end:
+            return -1
+    own.latest = place - first
+    own.stamp += 1
+    store(m.buffer_lines, place + 2, own.stamp)
+    return place
 
 
 @compiled

@@ -13,7 +13,7 @@ from typing import Any
 from hwmodels.coalescing import LINE_BYTES, coalesce, tag_cycles
 from hwmodels.shared_memory import bank_cycles, contention
 from hwmodels.write_coverage import full_sectors, lanes_in
-from simulator.machine.compiled.cursor import OWN_OFFSETS
+from simulator.machine.compiled.expression import OWN_OFFSETS
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.layout_sm import LANES, footprint_at, pattern_at, shared_at
 

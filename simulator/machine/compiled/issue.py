@@ -72,7 +72,7 @@ def _bring(m: Any, index: int, register: int, latency_fs: int) -> None:
     place = index * m.registers + register
     store(m.origins, place, latency_fs)
     for word in range(m.operator_words):
-        store(m.consumed, place * m.operator_words + word, 0)
+        store(m.fresh, place * m.operator_words + word, -1)
 
 
 @compiled
@@ -80,13 +80,13 @@ def _consume(m: Any, index: int, inst: Any, kernel: int) -> None:
     """Count the first consumption of each operand that is a tensor's value."""
     for operand in range(inst.consumes, inst.consumes + inst.consumes_count):
         place = index * m.registers + load(m.operands, CONSUME_INTEGERS * operand)
-        latency = load(m.origins, place)
         word = place * m.operator_words + load(m.operands, CONSUME_INTEGERS * operand + 1)
         bit = load(m.operands, CONSUME_INTEGERS * operand + 2)
-        if latency >= 0 and not load(m.consumed, word) & bit:
-            store(m.consumed, word, load(m.consumed, word) | bit)
+        fresh = load(m.fresh, word)
+        if fresh & bit:
+            store(m.fresh, word, fresh & ~bit)
             count(m, kernel, C_ACCESS, 1)
-            count(m, kernel, C_ACCESS_FS, latency)
+            count(m, kernel, C_ACCESS_FS, load(m.origins, place))
 
 
 @compiled
@@ -204,6 +204,7 @@ def issue(m: Any, own: Any, index: int, cycle: int) -> int:
     count(m, kernel, STATE_BASE + SELECTED, 1)
     warp.state = NO_INSTRUCTION
     warp.since = cycle + 1
+    warp.clear = 0
     if inst.operand_cycles > 1:
         own.dispatch_free = cycle + inst.operand_cycles
         count(m, kernel, C_CONFLICT, inst.operand_cycles - 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from simulator.machine.compiled.jit import accessor
 from simulator.machine.compiled.layout import PHASE_COUNT, plain
 from simulator.machine.compiled.layout_memory import MOST_BANKS
-from simulator.machine.compiled.layout_sm import LANES, MOST_BLOCK_WARPS, MOST_SUB_CORES
+from simulator.machine.compiled.layout_sm import LANES, MOST_BLOCK_WARPS, MOST_LANE_TERMS, MOST_SUB_CORES
 
 TABLES = """
     components       COMPONENT by component: launcher, SMs, crossbar, memory partitions
@@ -41,8 +41,8 @@ TABLES = """
     warps            WARP by slot of all SMs
     ready            by warp and register: cycle at which it can be read
     short            cycle of its latest special-function result, −1 for none
-    origins          latency of what brought its value, −1 for none
-    consumed         operators that have consumed it, as bits
+    origins          latency of what brought its value
+    fresh            operators that have not consumed it since, as bits
     blocks           BLOCK: pool of the launcher
     event_bits       by SM: which cycles ahead have events
     mshrs            MSHR by SM
@@ -52,6 +52,7 @@ TABLES = """
     buffers          BUFFER by instruction cache: L0 of all sub-cores, then L1 of all SMs
     buffer_lines     their entries
     pages            by SM: page and stamp
+    kept_offsets     KEPT_OFFSETS: which offsets have become patterns
     footprints       FOOTPRINT: kept results
     shared_footprints SHARED_FOOTPRINT: kept results
     kernel_states    KERNEL by kernel
@@ -105,12 +106,13 @@ TABLES = """
 """
 NUMBERS = """
     here worker workers threads yields first_sm last_sm first_part last_part unit_launcher unit_sm
-    unit_crossbar unit_partition kernels sms
+    unit_crossbar unit_partition kernels sms first_kept
     slices sub_cores sub_slots warp_slots streams registers operator_words crossbar first_partition
     q_inbox q_request q_leaving q_on_way q_returned q_wheel q_launcher q_events wheel_size wheel_fs
     q_slice q_reply q_front meter_crossbar meter_slice component_count channel_count pool_count
     sm_period_fs l2_period_fs
-    clock_fs to_sms_fs to_partitions_fs from_sms_fs from_partitions_fs interval_fs keep_requests keep_blocks finished_room finished_low edge_room
+    clock_fs to_sms_fs to_partitions_fs from_sms_fs from_partitions_fs interval_fs keep_requests keep_blocks
+    finished_room finished_low edge_room
     sm_to_crossbar_fs crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs crossing_in_fs
     crossing_out_fs crossing_cycles block_launch_fs block_done_fs launch_gap_fs host_fs largest_carveout
     step_millicycles
@@ -131,7 +133,8 @@ NUMBERS = """
     refresh_all_act refresh_all_refresh_all act_slots pre_slots refresh_slots slots_per_clock
 """
 MOVING = """
-    error current crossbar_next launcher_next sms_end_fs partitions_end_fs middle_end_fs middle_fs wheel_count requests_due
+    error current crossbar_next launcher_next sms_end_fs partitions_end_fs middle_end_fs middle_fs
+    wheel_count requests_due
     request_number replies_inside late late_number
     link_number block_free free_millicycle running_count finished_count
     kept_block_count next_edge_fs edges
@@ -146,6 +149,7 @@ ARRAYS = f"""
     column_group:4   the same in the bank group
     data_clocks:2    column command to the end of its data, by mode
     scratch:{LANES}  offsets of lanes
+    residues:{MOST_LANE_TERMS} of an expression's quotients with lane
     merged:{PHASE_COUNT} phases of a part that merged
     present:{MOST_BANKS} refresh: requests of each bank in the present direction
     other:{MOST_BANKS}   in the other one
@@ -161,7 +165,7 @@ MACHINE = plain(
 PRIVATE = """
     here worker first_sm last_sm first_part last_part q_wheel q_launcher error current wheel_count
     crossbar_next launcher_next pools counts operation_counts request_counts latencies phase_sums footprints
-    shared_footprints
+    shared_footprints kept_offsets first_kept
 """
 """What each worker's record has of its own; the rest is copied from that of worker 0."""
 SUMMED = ("counts", "operation_counts", "request_counts", "latencies", "phase_sums")

@@ -13,6 +13,8 @@ from simulator.machine.compiled.layout import PHASE_COUNT, plain
 from simulator.trace.expression import MAX_LOOP_DEPTH, VARIABLES
 
 LANES = 32
+MOST_LANE_TERMS = 4
+"""Quotients with lane of an expression whose offsets are kept."""
 MOST_LINES = 128
 MOST_SUB_CORES = 8
 MOST_BARRIERS = 16
@@ -78,6 +80,7 @@ WARP = plain(
     parked@1         at a barrier, at a fence or exited
     barrier@1        barrier at which it waits, −1 for none
     has_short@1      whether a special function has ever written a register
+    clear@1          whether its next instruction lacks nothing but a pipeline or a place in a queue
     launched         lanes that exist
     gone             lanes that have exited
     place            recorded: place in the variants
@@ -178,6 +181,7 @@ L1_LINE = plain("""
 BUFFER = plain("""
     lines    lines that an instruction cache holds
     stamp    LRU stamp
+    latest   place of the line found last, from its first place
 """)
 KERNEL = plain(f"""
     first          its first instruction
@@ -276,6 +280,11 @@ GUARD = plain("""
 PATTERN = plain(f"""
     offsets:{LANES} offset of each lane
 """)
+KEPT_OFFSETS = plain(f"""
+    expression  whose offsets pattern `first_kept` + this place has, −1 when empty
+    shift       what they add to the base besides whole periods
+    residues:{MOST_LANE_TERMS}  what each quotient with lane had inside, modulo its period
+""")
 FOOTPRINT = plain("""
     pattern   key: pattern, −1 when empty
     place     base inside a line
@@ -338,6 +347,7 @@ expression = accessor(EXPRESSION)
 quotient = accessor(QUOTIENT)
 guard_at = accessor(GUARD)
 pattern_at = accessor(PATTERN)
+kept_offsets = accessor(KEPT_OFFSETS)
 footprint_at = accessor(FOOTPRINT)
 shared_at = accessor(SHARED_FOOTPRINT)
 book_at = accessor(BOOK)

@@ -47,6 +47,7 @@ def push(m: Any, which: int, index: int) -> None:
     request = request_at(m.requests, index)
     request.ready = request.issue + m.hand_over
     enqueue(m, which, index, request.ready)
+    node(m.nodes, queue(m.queues, which).tail).order = request.order
     sm_at(m.sm_states, request.sm).waiting += 1
     enter(m, 2 * request.sm, request.issue * m.sm_period_fs)
 
@@ -77,7 +78,7 @@ def _oldest(m: Any, sm: int, stalled: int, cycle: int) -> int:
                 continue
             head = queue(m.queues, queue_of(sub, kind)).head
             if head >= 0 and node(m.nodes, head).key <= cycle:
-                own = request_at(m.requests, node(m.nodes, head).what).order
+                own = node(m.nodes, head).order
                 if best < 0 or own < order:
                     best = queue_of(sub, kind)
                     order = own

@@ -89,12 +89,14 @@ def _clear(m: Any, index: int) -> None:
     warp.parked = 0
     warp.barrier = -1
     warp.has_short = 0
+    warp.clear = 0
     warp.state = NO_INSTRUCTION
     for register in range(m.registers):
         place = index * m.registers + register
         store(m.ready, place, 0)
         store(m.short, place, -1)
-        store(m.origins, place, -1)
+    for word in range(index * m.registers * m.operator_words, (index + 1) * m.registers * m.operator_words):
+        store(m.fresh, word, 0)
 
 
 @compiled

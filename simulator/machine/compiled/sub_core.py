@@ -70,16 +70,18 @@ def _dependency(m: Any, index: int, inst: Any, ready: int, cycle: int) -> tuple[
 def _judge(m: Any, own: Any, sub: int, index: int, cycle: int) -> tuple[int, int]:
     """(state, cycle at which to look again); ELIGIBLE when it may issue now."""
     warp = warp_at(m.warps, index)
-    if warp.fetch_ready > cycle:
-        return NO_INSTRUCTION, warp.fetch_ready
-    if warp.branch_ready > cycle:
-        return BRANCH_RESOLVING, warp.branch_ready
     inst = instruction(m.instructions, warp.following)
-    ready = 0
-    for operand in range(inst.depends, inst.depends + inst.depends_count):
-        ready = max(ready, load(m.ready, index * m.registers + load(m.register_lists, operand)))
-    if ready > cycle:
-        return _dependency(m, index, inst, ready, cycle)
+    if not warp.clear:
+        if warp.fetch_ready > cycle:
+            return NO_INSTRUCTION, warp.fetch_ready
+        if warp.branch_ready > cycle:
+            return BRANCH_RESOLVING, warp.branch_ready
+        ready = 0
+        for operand in range(inst.depends, inst.depends + inst.depends_count):
+            ready = max(ready, load(m.ready, index * m.registers + load(m.register_lists, operand)))
+        if ready > cycle:
+            return _dependency(m, index, inst, ready, cycle)
+        warp.clear = 1
     kind = inst.kind
     if kind == LG:
         if queue(m.queues, queue_of(sub, LG_QUEUE)).count >= m.lg_depth:
