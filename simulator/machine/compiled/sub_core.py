@@ -15,7 +15,7 @@ from simulator.machine.compiled.lsu import LG_QUEUE, LG_WAITERS, MIO_QUEUE, MIO_
 from simulator.machine.compiled.order import enqueue
 from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.sm_events import WAKE, book_warp, change_state
-from simulator.machine.program import COPY_WAIT, LG, MIO
+from simulator.machine.program import COPY_WAIT, LG, MATH, MIO, SPECIAL
 from simulator.machine.state import LONG_PENDING, SHORT_PENDING
 from simulator.statistics.phases import (
     BRANCH_RESOLVING,
@@ -66,6 +66,17 @@ def _dependency(m: Any, index: int, inst: Any, ready: int, cycle: int) -> tuple[
     return WAIT, ready
 
 
+@inlined
+def _pipeline(own: Any, inst: Any, cycle: int) -> tuple[int, int]:
+    """(state, cycle at which to look again) of a warp that lacks nothing else."""
+    free = own.pipe_free[inst.pipeline]
+    if free > cycle * 10:
+        return MATH_PIPE_THROTTLE, -(-free // 10)
+    if own.dispatch_free > cycle:
+        return DISPATCH_STALL, own.dispatch_free
+    return ELIGIBLE, UNKNOWN
+
+
 @compiled
 def _judge(m: Any, own: Any, sub: int, index: int, cycle: int) -> tuple[int, int]:
     """(state, cycle at which to look again); ELIGIBLE when it may issue now."""
@@ -93,12 +104,7 @@ def _judge(m: Any, own: Any, sub: int, index: int, cycle: int) -> tuple[int, int
             return MIO_THROTTLE, UNKNOWN
     elif kind == COPY_WAIT and _open_groups(m, warp) > inst.count:
         return LONG_SCOREBOARD, UNKNOWN
-    free = own.pipe_free[inst.pipeline]
-    if free > cycle * 10:
-        return MATH_PIPE_THROTTLE, -(-free // 10)
-    if own.dispatch_free > cycle:
-        return DISPATCH_STALL, own.dispatch_free
-    return ELIGIBLE, UNKNOWN
+    return _pipeline(own, inst, cycle)
 
 
 @compiled
@@ -128,14 +134,18 @@ def step(m: Any, sub: int, cycle: int) -> None:
     soon = 0
     for place in range(own.candidates):
         index = load(m.candidates, first + place)
-        state, wake = _judge(m, own, sub, index, cycle)
+        warp = warp_at(m.warps, index)
+        inst = instruction(m.instructions, warp.following)
+        if warp.clear and inst.kind in (MATH, SPECIAL):
+            state, wake = _pipeline(own, inst, cycle)
+        else:
+            state, wake = _judge(m, own, sub, index, cycle)
         if state == ELIGIBLE:
             # Those who may issue stand before those who only stay on the list.
             store(m.candidates, first + eligible + soon, load(m.candidates, first + eligible))
             store(m.candidates, first + eligible, index)
             eligible += 1
             continue
-        warp = warp_at(m.warps, index)
         if warp.state != state:
             change_state(m, warp, state, cycle)
         if wake == cycle + 1:
