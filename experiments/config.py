@@ -15,6 +15,7 @@ from typing import Any
 from experiments.keys import KEYS, SOURCES
 from hwmodels.card_yaml import load_mapping
 from hwmodels.errors import InputError, unknown
+from hwmodels.paths import exists
 
 SHIPPED = Path(__file__).parent / "configs"
 
@@ -64,9 +65,9 @@ def load_config(path_or_name: str, settings: Mapping[str, Any] | None = None) ->
 def read_values(path_or_name: str) -> tuple[dict[str, Any], str]:
     """The keys of a config file, or of a shipped one by name, as they are written; and where they stand."""
     path = Path(path_or_name)
-    if not path.exists():
+    if not exists(path):
         shipped = SHIPPED / f"{path_or_name}.yaml"
-        if not shipped.exists():
+        if not exists(shipped):
             names = [one.stem for one in SHIPPED.glob("*.yaml")]
             raise unknown(path_or_name, "config (neither a file nor shipped)", path_or_name, names)
         path = shipped

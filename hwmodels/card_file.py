@@ -15,6 +15,7 @@ from hwmodels.card_yaml import load_mapping
 from hwmodels.entry import CONFIDENCES, Entry
 from hwmodels.errors import InputError, unknown
 from hwmodels.kinds import Kind
+from hwmodels.paths import is_file
 from hwmodels.schema import check_key
 
 FOLDER = Path(__file__).parent / "cards"
@@ -31,14 +32,14 @@ def find_card(name_or_path: str, folder: Path | None = None) -> Path:
     """The file of a card; a path is read beside `folder` when it is relative."""
     if _is_path(name_or_path):
         path = (folder or Path()) / name_or_path
-        if not path.is_file():
+        if not is_file(path):
             raise InputError(
                 name_or_path, "no such card file", f"a path to a YAML file, or one of {', '.join(cards())}"
             )
         return path
     path = FOLDER / f"{name_or_path}.yaml"
     is_base = name_or_path.startswith(BASE_PREFIX) and folder is not None
-    if name_or_path in cards() or (is_base and path.is_file()):
+    if name_or_path in cards() or (is_base and is_file(path)):
         return path
     raise unknown("gpu", "card", name_or_path, cards())
 

@@ -5,6 +5,7 @@ Accel-Sim's tracer writes them (`kernelslist.g`, `.traceg`, `.traceg.xz`), or `k
 from pathlib import Path
 
 from hwmodels.errors import InputError
+from hwmodels.paths import exists
 from simulator.trace.accelsim import is_accelsim
 from simulator.trace.accelsim import load as load_run
 from simulator.trace.archive import SUFFIX, load
@@ -27,7 +28,7 @@ def traces_from(text: str, unknown_opcodes: str | None = None) -> list[KernelTra
         return traces
     if is_accelsim(text):
         return list(load_run(text, unknown_opcodes).kernels)
-    if not text.endswith(".npz") and not Path(text).exists():
+    if not text.endswith(".npz") and not exists(Path(text)):
         raise InputError(
             text,
             "is neither a file nor a named kernel",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hwmodels.errors import InputError, unknown
+from hwmodels.paths import exists, is_file
 from simulator.workload.graph import AttributeValue, Graph, Operator, Tensor
 from simulator.workload.graph_check import make_graph
 from simulator.workload.onnx_batch import CONSTANTS, set_batch, true_inputs
@@ -35,7 +36,7 @@ def import_onnx(model: str | os.PathLike[str], batch: int | None = None, dtype: 
     """The graph of a model: a path, or the name of one that the onnx package carries."""
     name = os.fspath(model)
     path = Path(name)
-    if path.suffix != ".onnx" and not path.exists():
+    if path.suffix != ".onnx" and not exists(path):
         known = light_models()
         if name not in known:
             raise unknown("workload.onnx", "model", name, known)
@@ -53,7 +54,7 @@ def read(path: Path) -> Any:
     """The parsed file; anything that is no sound ONNX model is one error."""
     import onnx
 
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(
             str(path), "no such file", "give a path to a .onnx file or a name from the onnx package"
         )

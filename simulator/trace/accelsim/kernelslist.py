@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hwmodels.errors import InputError
+from hwmodels.paths import is_file
 from simulator.trace.accelsim.source import Source, shown
 from simulator.trace.schema import ADDRESS_LIMIT
 
@@ -44,8 +45,8 @@ def read_list(path: Path) -> KernelsList:
             copy = COPY.fullmatch(words)
             if KERNEL.fullmatch(words):
                 file = path.parent / words
-                if not file.is_file():
-                    source.refuse(f"{words} is not beside the list", "add the file or remove the line")
+                if not is_file(file):
+                    source.refuse(f"{shown(text)} is not beside the list", "add the file or remove the line")
                 kernels.append(file)
             elif copy:
                 address, size = int(copy[1], 16), int(copy[2])
