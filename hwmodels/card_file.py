@@ -47,7 +47,7 @@ def find_card(name_or_path: str, folder: Path | None = None) -> Path:
 def load_entries(name_or_path: str, keys: Mapping[str, Kind]) -> dict[str, Entry]:
     """Every key that the card and the cards it extends give, the nearest file winning."""
     entries: dict[str, Entry] = {}
-    path = find_card(name_or_path)
+    first = path = find_card(name_or_path)
     seen: list[Path] = []
     while True:
         if path.resolve() in seen:
@@ -59,10 +59,15 @@ def load_entries(name_or_path: str, keys: Mapping[str, Kind]) -> dict[str, Entry
             raise InputError(
                 str(path), f"a chain of more than {MAX_CHAIN} cards", "extend a card nearer to its end"
             )
-        raw = load_mapping(path)
-        parent = raw.pop("extends", None)
-        for key, entry in _entries(raw, keys, path).items():
-            entries.setdefault(key, entry)
+        try:
+            raw = load_mapping(path)
+            parent = raw.pop("extends", None)
+            for key, entry in _entries(raw, keys, path).items():
+                entries.setdefault(key, entry)
+        except InputError as error:
+            if path is first:
+                raise
+            raise InputError(f"{first} extends {error.place}", error.problem, error.remedy) from None
         if parent is None:
             return entries
         if not isinstance(parent, str):

@@ -62,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     """Validate, print, and compare with the bound."""
     from experiments.validation.judge import document, groups
     from experiments.validation.measurements import PUBLISHED, read_measurements
+    from experiments.validation.relations import relations, summary
     from experiments.validation.run import validate
 
     _check(args)
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     with Progress("validate") as progress:
         judged = validate(rows, cards, processes=args.jobs, report=progress.update)
     if args.json:
-        print_json(document(judged))
+        print_json(document(judged) | {"relations": summary(relations(judged))})
     else:
         _print(judged)
     over = (
@@ -123,9 +124,20 @@ def _print(judged: "list[Judged]") -> None:
             "without a replay: " + ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
         )
     made = document(judged)
+    _print_relations(judged)
     print(f"rows: {made['covered']} compared, {made['contradicting']} contradict their group, "
           f"{made['not_covered']} without a replay")  # fmt: skip
     _print_kinds(made)
+
+
+def _print_relations(judged: "list[Judged]") -> None:
+    from experiments.validation.relations import relations, summary
+
+    for kind, one in summary(relations(judged)).items():
+        print(
+            f"{kind}: {one['pairs']} pairs, ratio off by {one['mean_abs_error_pct']:.1f} % on average, "
+            f"sign the same in {one['same_sign']}"
+        )
 
 
 def _print_kinds(made: dict[str, Any]) -> None:

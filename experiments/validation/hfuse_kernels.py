@@ -2,7 +2,9 @@
 
 Shapes are those of the public drivers; programs are ours, after what the kernels compute and how their
 threads walk (grid-stride loops, one row of a plane after the other). Divisions of indices are charged as the
-instructions that a compiler makes of them: some 20 for 32 bits, some 70 for 64. Spills are not made up. What
+instructions that a compiler makes of them: some 20 for 32 bits, some 70 for 64. A body that is held to fewer
+registers than it needs keeps the rest in local memory: written once for each element, read in each turn of
+its innermost loop. What
 one turn of im2col's window costs in 64-bit indices (two sums, four comparisons, three products for the
 address, the step of the result) is counted from its source in the same way.
 """
@@ -37,14 +39,22 @@ LANES_LEFT = 3
 STATISTICS_X = 128
 MANY_WARPS, MANY = 64, 1 << 30
 SAME_COLUMNS, SAME_ROWS = 32, 8
+NEEDED = {"im2col": 58, "max_pool": 24, "statistics": 26, "upsample": 54, "histogram": 32}
+"""The fewest registers of a thread that the artifact names for the kernel alone, none of which it was slower
+with than with more.
+"""
+SPILLED_INTO = 24, 4
+"""First register that takes values back from local memory, and how many take turns."""
 Body = Callable[[KernelBuilder, "Threads"], None]
 
 
 class Threads:
     """The threads that run a body: how many of a block, from which, and the grid."""
 
-    def __init__(self, grid: int, count: int, first: int = 0, *, alone: bool = True) -> None:
-        self.grid, self.count, self.first = grid, count, first
+    def __init__(
+        self, grid: int, count: int, first: int = 0, *, alone: bool = True, spilled: int = 0
+    ) -> None:
+        self.grid, self.count, self.first, self.spilled = grid, count, first, spilled
         self.number = thread - first if first else thread
         self.index = block * count + self.number
         self.stride = grid * count
@@ -69,7 +79,9 @@ def im2col(k: KernelBuilder, threads: Threads) -> None:
         place = turn * threads.stride + threads.index
         with k.when(threads.within(turn, COLUMNS)):
             work(k, Operation.ALU, 2 * DIVISION_64)
+            spill(k, threads)
             for row in range(WINDOW):
+                fill(k, threads)
                 work(k, Operation.ALU, TAP_64)
                 k.load(WORK, k.at(image, (place + row * IMAGE[1]) * FLOAT), FLOAT, ADDRESS, tensor=image)
                 k.store(WORK, k.at(result, (place + row * COLUMNS) * FLOAT), FLOAT, ADDRESS, tensor=result)
@@ -142,7 +154,9 @@ def upsample(k: KernelBuilder, threads: Threads) -> None:
         work(k, Operation.FFMA, 10)
         # 25.9 columns and 7.8 rows of the large image have the same neighbours.
         left, top = (place // SAME_COLUMNS) % (LARGE[1] // SAME_COLUMNS), place // (LARGE[1] * SAME_ROWS)
+        spill(k, threads)
         with k.when(threads.within(turn, total)), repeat(k, UPSAMPLE_PLANES, 13) as plane:
+            fill(k, threads)
             corner = (plane * SMALL[0] + top) * SMALL[1] + left
             for number, (y, x) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
                 near = (corner + y * SMALL[1] + x) * FLOAT
@@ -214,11 +228,32 @@ def work(k: KernelBuilder, operation: Operation, count: int) -> None:
         k.emit(operation, register, sources)
 
 
+def spill(k: KernelBuilder, threads: Threads) -> None:
+    """Put away what a thread has no registers for."""
+    for number in range(threads.spilled):
+        k.emit(Operation.STL, (), WORK, address=FLOAT * number, bytes_per_lane=FLOAT)
+
+
+def fill(k: KernelBuilder, threads: Threads) -> None:
+    """Get it back, a value at a time."""
+    first, registers = SPILLED_INTO
+    for number in range(threads.spilled):
+        register = first + number % registers
+        k.emit(Operation.LDL, register, (), address=FLOAT * number, bytes_per_lane=FLOAT)
+        k.alu(WORK + 8, register)
+
+
 def hfuse_trace(first: str, second: str, how: str, grid: int, threads: int, registers: int) -> KernelTrace:
     """The kernel of one or two bodies."""
     shared = sum(SHARED_BYTES.get(one, 0) for one in (first, second))
+    spilled = {one: max(0, NEEDED[one] - registers) for one in (first, second) if one}
     k = KernelBuilder(
-        "_".join(filter(None, (first, second))), grid, threads, registers, shared_bytes_per_block=shared
+        "_".join(filter(None, (first, second))),
+        grid,
+        threads,
+        registers,
+        shared_bytes_per_block=shared,
+        local_bytes_per_thread=FLOAT * max(spilled.values()),
     )
     k.s2r(0)
     k.s2r(1)
@@ -226,7 +261,7 @@ def hfuse_trace(first: str, second: str, how: str, grid: int, threads: int, regi
     for number, (name, count, start) in enumerate(_ranges(first, second, how, threads)):
         if number and how == "threads in turn":
             k.barrier()
-        part = Threads(grid, count, start, alone=count == threads)
+        part = Threads(grid, count, start, alone=count == threads, spilled=spilled[name])
         if count == threads:
             BODIES[name](k, part)
             continue

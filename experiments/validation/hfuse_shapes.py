@@ -4,15 +4,15 @@ precision, each alone, and in pairs that share a launch.
 A fused kernel is named after its two parts; what its name ends with is the way: `100` lets all threads run
 first the one and then the other, anything else gives each a part of the threads. Barriers of the drivers are
 the whole block's, so in some of these one part only begins when the other is through. Where a compiler was
-held to fewer registers than a kernel needs, what it spilled is not published: only kernels alone have a
-replay then, since little is taken from them.
+held to fewer registers than a pair needs, what it spilled is not published: the spills are ours then, and
+only the sign of their effect is compared.
 """
 
 from __future__ import annotations
 
 import re
 
-from experiments.validation.request import FEATURE, SHAPE, Refusal, Request, request
+from experiments.validation.request import FEATURE, OWN_SPILLS, SHAPE, Refusal, Request, request
 
 PARTS = {
     "im2col_kernel": "im2col",
@@ -42,13 +42,12 @@ def hfuse_request(name: str, registers: str, conditions: str) -> Request | Refus
     first, second, way = parts_of(name)
     if not first:
         return Refusal(SHAPE, f"{name} is no kernel of the drivers")
-    if second and registers == CAPPED:
-        return Refusal(FEATURE, "a compiler's spills under a cap")
     how = "alone" if not second else "shared threads" if way == VERTICAL else "threads apart"
     if (first, second, way) in IN_TURN:
         how = "threads in turn"
+    method = OWN_SPILLS if second and registers == CAPPED else ""
     return request(
-        "hfuse", "seconds", f"hfuse {name}, {registers}", first=first, second=second, how=how,
+        "hfuse", "seconds", f"hfuse {name}, {registers}", method, first=first, second=second, how=how,
         grid=int(numbers[1]), block=int(numbers[2]), registers=int(numbers[3]),
     )  # fmt: skip
 

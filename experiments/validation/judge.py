@@ -17,6 +17,8 @@ from experiments.validation.measurements import Measurement
 from experiments.validation.request import Refusal
 
 COVERED, NOT_COVERED, CONTRADICTS = "covered", "not covered", "contradicts its group"
+BY_SIGN = "compared by its sign"
+"""It counts beside another row only (`relations.py`)."""
 CONTRADICTION = 0.15
 LEAST_ROWS = 3
 """Two that differ do not say which is wrong."""
@@ -145,6 +147,7 @@ def document(judged: Sequence[Judged]) -> dict[str, Any]:
         "covered": len(counted),
         "not_covered": sum(one.status == NOT_COVERED for one in judged),
         "contradicting": sum(one.status == CONTRADICTS for one in judged),
+        "by_sign": sum(one.status == BY_SIGN for one in judged),
         "mean_abs_error_pct": total.mean,
         "median_abs_error_pct": total.median,
         "p90_abs_error_pct": total.ninetieth,

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.validation.judge import COVERED, Judged, document, groups
+from experiments.validation.judge import BY_SIGN, CONTRADICTS, COVERED, Judged, document, groups
 from experiments.validation.measurements import PUBLISHED, read_measurements
+from experiments.validation.relations import CAP, FUSED, Relation, relations, summary
 from experiments.validation.request import NOT_REPLAYED
 from experiments.validation.run import validate
 from experiments.validation.store import model_version
@@ -48,6 +49,7 @@ def page(judged: Sequence[Judged], transfer: str = "") -> str:
     parts = [
         INTRODUCTION.format(version=snapshot(judged)),
         _glance(judged),
+        _related(relations(judged)),
         _coverage(judged),
         _calibrated(sorted({one.card for one in judged if one.status == COVERED})),
         transfer,
@@ -97,6 +99,33 @@ def _glance(judged: Sequence[Judged]) -> str:
     return f"## At a glance\n\n{table(headers, rows)}\n{every}"
 
 
+def _related(found: Sequence[Relation]) -> str:
+    """Ratios of rows that belong together."""
+    if not found:
+        return ""
+    made = summary(found)
+    text = []
+    if FUSED in made:
+        one = made[FUSED]
+        text.append(
+            f"Fused over unfused: {one['pairs']} pairs, the ratio off by {one['mean_abs_error_pct']:.1f} % "
+            f"on average, at worst {one['worst_error_pct']:+.1f} % ({one['worst_pair']}).\n"
+        )
+    if CAP in made:
+        one = made[CAP]
+        text.append(
+            f"A cap on registers: in {one['same_sign']} of {one['pairs']} pairs the model says as silicon "
+            "whether it helps, harms, or does less than 2 %. How much was spilled under a cap is not "
+            "published; spills are ours, so the size of the effect is shown but not judged.\n"
+        )
+    rows = [
+        (one.kind, one.card, one.name, figure(one.ours), figure(one.theirs), f"{one.error_pct:+.1f}")
+        for one in found
+    ]
+    headers = ("what", "card", "of", "ours", "theirs", "error %")
+    return "## Rows that belong together\n\n" + "\n".join(text) + "\n" + table(headers, rows)
+
+
 def _coverage(judged: Sequence[Judged]) -> str:
     rows = []
     ours = [one for one in judged if one.card]
@@ -111,13 +140,14 @@ def _coverage(judged: Sequence[Judged]) -> str:
             reason = one.why.partition(":")[0]
             reasons[reason] = reasons.get(reason, 0) + 1
         why = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
-        contradicting = len(chosen) - compared - len(without)
-        rows.append((f"`{prefix}`", len(chosen), compared, contradicting, len(without), why or "–"))
+        counts = [sum(one.status == status for one in chosen) for status in (CONTRADICTS, BY_SIGN)]
+        rows.append((f"`{prefix}`", len(chosen), compared, *counts, len(without), why or "–"))
     headers = (
         "quantities",
         "rows on our cards",
         "compared",
         "contradict their group",
+        "by sign only",
         "without a replay",
         "why",
     )
@@ -155,7 +185,7 @@ def _card(card: str, judged: Sequence[Judged]) -> str:
             figure(one.row.value),
             one.row.unit,
             f"{one.error_pct:+.1f}",
-            "" if one.status == COVERED else "contradicts its group",
+            "" if one.status == COVERED else one.status,
         )
         for one in rows
     ]

@@ -19,6 +19,8 @@ NO_CARD = "no such card"
 NO_MEASUREMENT = "not a measurement"
 NOT_REPLAYED = "not replayed"
 """No reason of a row's own: somebody asked for kept answers only."""
+OWN_SPILLS = "spills of our own"
+"""The method of a row whose number counts beside another one's only."""
 REASONS = (OVERHEAD, SHAPE, FEATURE, CLOCK, NO_CARD, NO_MEASUREMENT)
 
 

@@ -18,12 +18,19 @@ from experiments.validation.bandwidth_quantities import HANDLERS as RATES
 from experiments.validation.bandwidth_quantities import bandwidth_request
 from experiments.validation.boards import card_of, die_of
 from experiments.validation.conditions import clock_mhz
-from experiments.validation.judge import COVERED, Judged, against_groups, refused
+from experiments.validation.judge import BY_SIGN, COVERED, Judged, against_groups, refused
 from experiments.validation.kernel_quantities import kernel_request, too_short
 from experiments.validation.latency_quantities import latency_request
 from experiments.validation.measurements import Measurement
 from experiments.validation.replays import answer
-from experiments.validation.request import NO_CARD, NO_MEASUREMENT, NOT_REPLAYED, Refusal, Request
+from experiments.validation.request import (
+    NO_CARD,
+    NO_MEASUREMENT,
+    NOT_REPLAYED,
+    OWN_SPILLS,
+    Refusal,
+    Request,
+)
 from experiments.validation.units import convert
 from experiments.workers import default_workers
 from hwmodels import Gpu
@@ -187,4 +194,5 @@ def _judged(one: Asked, answers: dict[Key, float]) -> Judged:
     kind = KINDS[one.row.quantity.partition(".")[0]]
     group = (kind, die_of(gpu), one.wanted.family, one.wanted.method)
     ours = convert(one.wanted.kind, value, one.row.unit, gpu, one.row.place)
-    return Judged(one.row, one.card, tuple(filter(None, group)), ours, COVERED)
+    status = BY_SIGN if one.wanted.method == OWN_SPILLS else COVERED
+    return Judged(one.row, one.card, tuple(filter(None, group)), ours, status)

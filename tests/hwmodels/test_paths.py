@@ -32,6 +32,13 @@ def test_a_card_that_extends_one(tmp_path: Path, name: str) -> None:
         Gpu.from_card(str(tmp_path / "own.yaml"))
 
 
+def test_a_card_that_extends_what_is_no_card_is_named_itself(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text("no mapping")
+    (tmp_path / "own.yaml").write_text("extends: other.yaml\n")
+    with pytest.raises(InputError, match=r"own\.yaml extends .*other\.yaml: not a mapping"):
+        Gpu.from_card(str(tmp_path / "own.yaml"))
+
+
 def test_a_list_that_names_one(tmp_path: Path) -> None:
     (tmp_path / "kernelslist.g").write_text(f"kernel{TOO_LONG}-1.traceg\n")
     with pytest.raises(InputError, match=r"kernelslist\.g:1: .* is not beside the list"):

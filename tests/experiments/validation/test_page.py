@@ -25,7 +25,7 @@ def test_page_holds_every_compared_row_and_its_error():
     text = page(against_groups(rows))
     assert "| V100 PCIe | `lat.l1_hit` | 28 | 25 | cycles | +12.0 |  |" in text
     assert "| V100 PCIe | `lat.l1_hit` | 28 | 50 | cycles | -44.0 | contradicts its group |" in text
-    assert "| `lat.` | 4 | 2 | 1 | 1 | shape unknown 1 |" in text
+    assert "| `lat.` | 4 | 2 | 1 | 0 | 1 | shape unknown 1 |" in text
     # Of the two that count the median is 26, and the mean of both errors is (12 + 3.7) / 2.
     assert "| latency | 1 | 7.7 | 7.7 | 7.7 | 7.7 | latency / GV100 / FFMA, dependent |" in text
     assert "mean 7.9 %" in text
