@@ -17,30 +17,34 @@ from hwmodels.errors import InputError
 from hwmodels.rule import rule
 
 DEFAULT_MAP = "row:bank:column:bankgroup"
+LINE_SECTORS = 4
+"""Sectors of a line, which one pseudo-channel holds."""
 FIELDS = ("row", "bank", "bankgroup", "column")
 _SEGMENT = re.compile(r"(row|bank|bankgroup|column)(?:\[(\d+)(?::(\d+))?\])?")
 
 
 @rule
 def split_pseudo_channel(local_sector: int, pseudo_channels: int) -> int:
-    """Pseudo-channel of a sector: consecutive sectors are dealt out in turn."""
-    return local_sector % pseudo_channels
+    """Pseudo-channel of a sector: consecutive lines are dealt out in turn, each whole."""
+    return local_sector // LINE_SECTORS % pseudo_channels
 
 
 @rule
 def split_sector(local_sector: int, pseudo_channels: int) -> int:
     """Index of a sector inside its pseudo-channel."""
-    return local_sector // pseudo_channels
+    line = local_sector // (LINE_SECTORS * pseudo_channels)
+    return line * LINE_SECTORS + local_sector % LINE_SECTORS
 
 
 def split(local_sector: int, pseudo_channels: int) -> tuple[int, int]:
     """(pseudo-channel, sector inside it) of a sector that is local to a memory partition."""
-    return local_sector % pseudo_channels, local_sector // pseudo_channels
+    return split_pseudo_channel(local_sector, pseudo_channels), split_sector(local_sector, pseudo_channels)
 
 
 def join(pseudo_channel: int, sector: int, pseudo_channels: int) -> int:
     """The exact inverse of :func:`split`."""
-    return sector * pseudo_channels + pseudo_channel
+    line = sector // LINE_SECTORS * pseudo_channels + pseudo_channel
+    return line * LINE_SECTORS + sector % LINE_SECTORS
 
 
 @rule

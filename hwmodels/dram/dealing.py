@@ -1,10 +1,9 @@
 """Which sector of a memory partition's DRAM a sector of L2 is, and back: exactly reversible.
 
 A memory partition holds a few L2 slices, whose lines interleave in its DRAM. `address_map.split` then deals
-consecutive sectors over the pseudo-channels. Alone that would put every first and third sector of a line on
-the same pseudo-channel; so the place of a sector in its line is XORed with two bits made of the line's
-number, and streams that touch a part of each line still load all pseudo-channels alike. Vendors don't
-publish theirs.
+consecutive lines over the pseudo-channels, each whole, so that a line costs one row. Alone that would put
+every second line of a slice on the same pseudo-channel; so the lines of a group of four change places by two
+bits made of the group's number, and strides load all pseudo-channels alike. Vendors don't publish theirs.
 """
 
 from hwmodels.rule import rule
@@ -19,17 +18,17 @@ SECTORS = 4
 def dealt_sector(local_line: int, sector: int, slice_index: int, slices: int) -> int:
     """Sector number inside a memory partition of sector 0–3 of a line of slice `slice_index`."""
     line = local_line * slices + slice_index
-    return line * SECTORS + (sector ^ ((line ^ scatter(line >> 2)) & 3))
+    return (line ^ (scatter(line >> 2) & 3)) * SECTORS + sector
 
 
 @rule
 def undealt_line(dealt: int) -> int:
     """The line's number inside its memory partition: local line × slices + slice index."""
-    return dealt // SECTORS
+    line = dealt // SECTORS
+    return line ^ (scatter(line >> 2) & 3)
 
 
 @rule
 def undealt_sector(dealt: int) -> int:
     """The sector (0–3) of the line."""
-    line = dealt // SECTORS
-    return (dealt % SECTORS) ^ ((line ^ scatter(line >> 2)) & 3)
+    return dealt % SECTORS

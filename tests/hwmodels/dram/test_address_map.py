@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hwmodels.dram.address_map import DEFAULT_MAP, Place, fold, join, parse_map, split
+from hwmodels.dram.address_map import DEFAULT_MAP, LINE_SECTORS, Place, fold, join, parse_map, split
 from hwmodels.errors import InputError
 
 
@@ -60,9 +60,12 @@ def test_fold_is_the_parity_of_each_bit_position(value, bits):
 
 
 @given(st.integers(0, 1 << 40), st.integers(1, 4))
-def test_split_and_join_are_inverses_and_deal_in_turn(sector, pseudo_channels):
-    assert join(*split(sector, pseudo_channels), pseudo_channels) == sector
-    assert split(sector + 1, pseudo_channels)[0] == (split(sector, pseudo_channels)[0] + 1) % pseudo_channels
+def test_split_and_join_are_inverses_and_deal_lines_in_turn(sector, pseudo_channels):
+    where, inside = split(sector, pseudo_channels)
+    assert join(where, inside, pseudo_channels) == sector
+    assert split(sector + LINE_SECTORS, pseudo_channels)[0] == (where + 1) % pseudo_channels
+    line = [split(sector // LINE_SECTORS * LINE_SECTORS + one, pseudo_channels) for one in range(4)]
+    assert line == [(where, inside // 4 * 4 + one) for one in range(4)]
 
 
 def test_default_order_rotates_bank_groups_then_columns_then_banks_then_rows():
