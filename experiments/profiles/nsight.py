@@ -134,9 +134,9 @@ class _Reader:
             if not row or (len(row) == 1 and not row[0].strip()) or line.startswith("=="):
                 continue
             if "ID" in row and "Kernel Name" in row:
-                if "Metric Name" in row and "Metric Value" not in row:
-                    raise InputError(f"{self.path}:{number}", "no column Metric Value", REMEDY)
                 self.header, self.units = [cell.strip() for cell in row], None
+                if "Metric Name" in self.header and "Metric Value" not in self.header:
+                    raise InputError(f"{self.path}:{number}", "no column Metric Value", REMEDY)
                 if len(set(self.header)) != len(self.header):
                     twice = next(one for one in self.header if self.header.count(one) > 1)
                     raise InputError(f"{self.path}:{number}", f"the column {twice!r} stands twice", REMEDY)

@@ -121,6 +121,10 @@ def test_numbers(text: str, value: float | None) -> None:
         (DETAILS.replace('"(256, 1, 1)"', '"(2560, 1, 1)"'), "can be launched"),
         (DETAILS.replace('"(256, 1, 1)"', '"wide"'), "is no extent"),
         (DETAILS.replace('"Metric Value",', ""), "no column Metric Value"),
+        (
+            DETAILS.replace('"Metric Name"', '" Metric Name"').replace('"Metric Value",', ""),
+            "no column Metric Value",
+        ),
         (DETAILS.replace('"Metric Unit"', '"CC"'), "stands twice"),
         (DETAILS.replace('"usecond","1,234.50",', '"usecond'), "not closed"),
         (RAW.replace('"51.25","32"', '"51.25","32","9"'), "cells below a header"),
