@@ -26,6 +26,19 @@ def op(kind: str, inputs: list[str], output: str, shape: list[int], **more: Any)
     return item
 
 
+def broadcast(kind: str, inputs: list[str], output: str, shape: list[int], **more: Any) -> dict[str, Any]:
+    """An operator of two tensors of which one spreads, as PyTorch computes it: its kernel for anything that
+    is not contiguous has 128 threads, of which each takes two elements of four bytes in turn.
+    """
+    return op(kind, inputs, output, shape, attributes={"elements": 2, "in_turn": 1}, **more)
+
+
+def convert(source: str, output: str, shape: list[int], dtype: str | None = None) -> dict[str, Any]:
+    """A conversion as PyTorch computes it: between types its threads take four elements, not vectors."""
+    item = op("Cast", [source], output, shape, attributes={"elements": 4})
+    return item | ({"dtype": dtype} if dtype else {})
+
+
 def layer_norm(rows: int, width: int) -> Items:
     """Layer normalisation with scale and shift."""
     return [op("LayerNormalization", ["x", "g", "b"], "y", [rows, width], g=[width], b=[width])]
@@ -52,23 +65,44 @@ def layer_norm_eager(rows: int, width: int) -> Items:
     ]
 
 
+def triton_threads(width: int) -> dict[str, int]:
+    """Threads that share a row in Liger-Kernel's programs of Triton, one program a row: 4, 8, 16 or 32 warps
+    by the power of two that holds the row, as its `calculate_settings` says.
+    """
+    block = 1 << (width - 1).bit_length()
+    warps = next((count for least, count in ((32768, 32), (8192, 16), (2048, 8)) if block >= least), 4)
+    return {"threads": 32 * warps}
+
+
+def liger_layer_norm(rows: int, width: int) -> Items:
+    """The same as Liger-Kernel does it."""
+    (one,) = layer_norm(rows, width)
+    return [one | {"attributes": triton_threads(width)}]
+
+
 def rms_norm(rows: int, width: int) -> Items:
     """RMS normalisation with a scale."""
     return [op("RMSNormalization", ["x", "g"], "y", [rows, width], g=[width])]
 
 
+def liger_rms_norm(rows: int, width: int) -> Items:
+    """The same as Liger-Kernel does it."""
+    (one,) = rms_norm(rows, width)
+    return [one | {"attributes": triton_threads(width)}]
+
+
 def rms_norm_eager_half(rows: int, width: int) -> Items:
     """The same of half-precision rows: converted first, worked on in single precision, converted before the
-    scale.
+    scale, which is of single precision and makes the result so.
     """
     shape = [rows, width]
     chain = rms_norm_eager(rows, width)
     for item in chain[:-1]:
         item["inputs"] = ["w" if name == "x" else name for name in item["inputs"]]
         item["dtype"] = "float32"
-    chain[-1]["inputs"] = ["h", "g"]
-    single = op("Cast", ["x"], "w", shape) | {"dtype": "float32"}
-    return [single, *chain[:-1], op("Cast", ["n"], "h", shape), chain[-1]]
+    turns = {"elements": 4, "in_turn": 1}
+    scaled = op("Mul", ["h", "g"], "y", shape, g=[width], attributes=turns) | {"dtype": "float32"}
+    return [convert("x", "w", shape, "float32"), *chain[:-1], convert("n", "h", shape), scaled]
 
 
 def rms_norm_eager(rows: int, width: int) -> Items:
@@ -79,8 +113,8 @@ def rms_norm_eager(rows: int, width: int) -> Items:
         op("ReduceMean", ["s"], "m", column, attributes={"axes": [1], "keepdims": 1}),
         op("Add", ["m", "e"], "a", column, e=[1]),
         op("Sqrt", ["a"], "r", column),
-        op("Div", ["x", "r"], "n", shape),
-        op("Mul", ["n", "g"], "y", shape, g=[width]),
+        broadcast("Div", ["x", "r"], "n", shape),
+        broadcast("Mul", ["n", "g"], "y", shape, g=[width]),
     ]
 
 
@@ -89,6 +123,25 @@ def add_rms_norm(rows: int, width: int) -> Items:
     shape = [rows, width]
     total = op("Add", ["x", "z"], "s", shape) | {"keep": True}
     return [total, op("RMSNormalization", ["s", "g"], "y", shape, g=[width])]
+
+
+def liger_add_rms_norm(rows: int, width: int) -> Items:
+    """The same as Liger-Kernel does it."""
+    total, norm = add_rms_norm(rows, width)
+    return [total, norm | {"attributes": triton_threads(width)}]
+
+
+def add_then_liger_rms_norm(rows: int, width: int) -> Items:
+    """The module that Liger-Kernel's benchmark sets beside it: a sum, its kernel of RMS normalisation, and
+    once more a product with a scale.
+    """
+    shape = [rows, width]
+    attributes = triton_threads(width)
+    return [
+        op("Add", ["x", "z"], "s", shape),
+        op("RMSNormalization", ["s", "g"], "n", shape, g=[width], attributes=attributes),
+        broadcast("Mul", ["n", "h"], "y", shape, h=[width]),
+    ]
 
 
 def add_rms_norm_eager(rows: int, width: int) -> Items:
@@ -110,10 +163,10 @@ def softmax_eager(rows: int, width: int) -> Items:
     kept = {"axes": [1], "keepdims": 1}
     return [
         op("ReduceMax", ["x"], "m", column, x=shape, attributes=kept),
-        op("Sub", ["x", "m"], "d", shape),
+        broadcast("Sub", ["x", "m"], "d", shape),
         op("Exp", ["d"], "e", shape),
         op("ReduceSum", ["e"], "s", column, attributes=kept),
-        op("Div", ["e", "s"], "y", shape),
+        broadcast("Div", ["e", "s"], "y", shape),
     ]
 
 
@@ -241,6 +294,7 @@ GRAPHS: dict[str, Callable[..., Items]] = {
         add_relu,
         add_rms_norm,
         add_rms_norm_eager,
+        add_then_liger_rms_norm,
         attention,
         attention_eager,
         bias_add,
@@ -250,6 +304,9 @@ GRAPHS: dict[str, Callable[..., Items]] = {
         layer_norm,
         layer_norm_eager,
         layer_norm_twice,
+        liger_add_rms_norm,
+        liger_layer_norm,
+        liger_rms_norm,
         quick_gelu,
         quick_gelu_backward,
         quick_gelu_backward_fused,

@@ -39,11 +39,11 @@ ROWS_OF_LIBRARY = {
     "relu_squared": "N",
 }
 LIBRARY = {
-    ("layer_norm", True): ("layer_norm", FUSED),
+    ("layer_norm", True): ("liger_layer_norm", FUSED),
     ("layer_norm", False): ("layer_norm_twice", FUSED),
-    ("rms_norm", True): ("rms_norm", FUSED),
+    ("rms_norm", True): ("liger_rms_norm", FUSED),
     ("rms_norm", False): ("rms_norm_eager", EAGER),
-    ("fused_add_rms_norm", True): ("add_rms_norm", FUSED),
+    ("fused_add_rms_norm", True): ("liger_add_rms_norm", FUSED),
     ("fused_add_rms_norm", False): ("add_rms_norm_eager", EAGER),
     ("softmax", True): ("softmax", FUSED),
     ("softmax", False): ("softmax", FUSED),
@@ -126,7 +126,7 @@ def library(found: re.Match[str], row: Measurement, _: Gpu) -> Answer:
         return Refusal(SHAPE, "the type is not given" if rows else "the number of rows is not given")
     fused = how.startswith("liger")
     if operator == "fused_add_rms_norm" and fused and "add" not in how:
-        return graph("add_rms_norm", (rows, extent), dtype, EAGER, EVENTS, row)
+        return graph("add_then_liger_rms_norm", (rows, extent), dtype, EAGER, EVENTS, row)
     if (operator, fused) not in LIBRARY:
         return Refusal(FEATURE, f"no program for {operator}")
     name, strategy = LIBRARY[operator, fused]

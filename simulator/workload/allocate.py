@@ -20,6 +20,8 @@ MAX_REGISTERS = 255
 RESERVED = 2
 LEAST_REGISTERS = 16
 LEAST_CAP = 24
+FILE, UNIT = 65536, 8
+"""Registers of an SM, and the unit that a warp's threads get them in: a block must fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,10 @@ class Allocation:
 
 
 def allocate(kernel: Kernel, cap: int | None = None) -> Allocation:
-    """Places for every register within `cap` registers a thread (launch bounds); spills until it fits."""
-    limit = MAX_REGISTERS if cap is None else cap
+    """Places for every register within `cap` registers a thread; spills until it fits. Without one the
+    block's size bounds them, as its launch bounds do in a compiler.
+    """
+    limit = min(MAX_REGISTERS, FILE // kernel.threads // UNIT * UNIT) if cap is None else cap
     if not LEAST_CAP <= limit <= MAX_REGISTERS:
         raise InputError(
             "registers.cap", f"{limit} is out of range", f"give {LEAST_CAP} to {MAX_REGISTERS}, or null"

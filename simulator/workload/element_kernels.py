@@ -15,6 +15,10 @@ from simulator.workload.ir import Kernel
 if TYPE_CHECKING:
     from simulator.workload.build import KernelMaker
 
+ELEMENTS, IN_TURN = "elements", "in_turn"
+"""Attributes of an element-wise operator, no ONNX ones: how many elements a thread takes, each for itself
+instead of vectors, and (1) that it writes one before it reads the next, as frameworks do for broadcasts."""
+
 
 def kernels(maker: "KernelMaker", operators: tuple[Operator, ...], name: str) -> list[Kernel]:
     """One kernel that reads each outside value once and writes each value that leaves the region."""
@@ -27,4 +31,9 @@ def kernels(maker: "KernelMaker", operators: tuple[Operator, ...], name: str) ->
         program.add(operator)
     for value, operator in leaving(maker.graph, operators):
         program.write(value, operator)
-    return [pointwise_kernel(name, program.finish())]
+    asked = [operator.attribute(ELEMENTS, 0) for operator in operators]
+    elements = max((one for one in asked if isinstance(one, int)), default=0)
+    if elements < 1:
+        return [pointwise_kernel(name, program.finish())]
+    in_turn = any(operator.attribute(IN_TURN, 0) for operator in operators)
+    return [pointwise_kernel(name, program.finish(), 1, elements, in_turn=in_turn)]

@@ -44,8 +44,12 @@ KINDS = frozenset(REDUCTIONS) | SOFTMAX | NORMALISATIONS
 EPSILON = 1e-5
 READ_AGAIN = "read_again"
 """Attribute of a normalisation, no ONNX one: 1 for a kernel that reads its row twice whatever its length."""
+TEAM = "threads"
+"""Attribute of a normalisation or softmax, no ONNX one: threads that share a row, as a library has them, a
+power of two from a warp to 1,024; 0: as fits."""
 LONG_ROW = 8192
 SEGMENT = 4096
+TEAMS = frozenset((32, 64, 128, 256, 512, 1024))
 BLOCKS_A_PROCESSOR = 2
 
 
@@ -89,6 +93,12 @@ def axes_of(graph: Graph, operator: Operator) -> frozenset[int]:
     axis = operator.attribute("axis", -1)
     first = int(axis) % rank if isinstance(axis, int) else rank - 1
     return frozenset({first} if operator.kind in SOFTMAX else range(first, rank))
+
+
+def team_of(operator: Operator) -> int:
+    """The threads that an operator asks for a row; 0: as fits."""
+    asked = operator.attribute(TEAM, 0)
+    return asked if isinstance(asked, int) and asked in TEAMS else 0
 
 
 def strip_of(maker: "KernelMaker", name: str, axes: tuple[int, ...]) -> Strip:
@@ -159,10 +169,15 @@ def kernels(maker: "KernelMaker", operators: tuple[Operator, ...], name: str) ->
     space = row_space(main, [result, *around.strips], axes)
     if operator.kind in REDUCTIONS:
         return reduction(maker, operator, name, space, around.before)
-    logarithm = operator.kind == "LogSoftmax"
     return [
         softmax_kernel(
-            name, operator.name, space, logarithm=logarithm, before=around.before, behind=around.behind
+            name,
+            operator.name,
+            space,
+            logarithm=operator.kind == "LogSoftmax",
+            threads=team_of(operator),
+            before=around.before,
+            behind=around.behind,
         )
     ]
 
@@ -251,6 +266,7 @@ def normalisation(
         float(epsilon) if isinstance(epsilon, int | float) else EPSILON,
         operator.kind not in RMS,
         bool(operator.attribute(READ_AGAIN, 0)),
+        team_of(operator),
     )
     around = surroundings(maker, operators, place, 1 + len(strips))
     space = row_space(main, [*strips, *around.strips], axes)

@@ -16,6 +16,10 @@ from simulator.workload.emit import Flag, Scalar
 from simulator.workload.ir import Effect, Kernel, Part
 
 MOST_ELEMENTS = 16
+MOST_KEPT = 32
+"""Elements of a row that a thread keeps where a kernel's threads are given."""
+WORDS_AHEAD = 16
+"""Registers for what is loaded ahead of the result."""
 READERS = 128
 """Threads for a row that is read again in any case, as PyTorch's kernel has them."""
 
@@ -33,6 +37,8 @@ class Normalisation:
     centred: bool = True
     again: bool = False
     """Read the row again for the result, however short it is."""
+    threads: int = 0
+    """Threads that share a row, which they keep if each has at most 32 elements; 0: as fits."""
 
 
 def normalisation_kernel(
@@ -46,7 +52,11 @@ def normalisation_kernel(
     """The kernel; `deviation` is written as one over the standard deviation. Programs may stand before and
     behind the row.
     """
-    most, threads = (0, READERS) if what.again else (MOST_ELEMENTS, 0)
+    most, threads = MOST_ELEMENTS, 0
+    if what.again:
+        most, threads = 0, what.threads or READERS
+    elif what.threads:
+        most, threads = MOST_KEPT, what.threads
     rows = Rows(name, operator, space, most, threads=threads)
     f = rows.floats
     feed = Feed(rows, space.tracks[0], before)
@@ -60,10 +70,23 @@ def normalisation_kernel(
         if what.deviation >= 0:
             rows.store_once(space.tracks[what.deviation], inverse)
 
+        beside: dict[int, tuple[list[Part], list[Part]]] = {}
+
+        def fetch(place: Scalar, key: int, flag: Flag | None) -> None:
+            if not rows.resident:
+                feed.fetch(place, key, flag)
+            beside[key] = (
+                rows.load(scale, place, key, flag) if scale else [],
+                rows.load(shift, place, key, flag) if shift else [],
+            )
+
         def write(place: Scalar, key: int, flag: Flag | None, _: Flag | None) -> None:
+            if key not in beside:
+                fetch(place, key, flag)
             cells = held[key] if key >= 0 else feed.read(place, key, flag)
-            gains = rows.cells(scale, rows.load(scale, place, key, flag)) if scale else None
-            moves = rows.cells(shift, rows.load(shift, place, key, flag)) if shift else None
+            gain_words, move_words = beside.pop(key)
+            gains = rows.cells(scale, gain_words) if scale else None
+            moves = rows.cells(shift, move_words) if shift else None
             made = []
             for lane, (cell, home) in enumerate(zip(cells, sink.homes(), strict=True)):
                 first = home if gains is None and moves is None else None
@@ -78,8 +101,17 @@ def normalisation_kernel(
                 made.append(value)
             sink.write(place, key, made, flag)
 
-        rows.each_chunk(write)
+        rows.each_chunk(write, None if what.again else fetch, chunks_at_once(rows, scale, shift))
     return rows.finish()
+
+
+def chunks_at_once(rows: Rows, *beside: Track | None) -> int:
+    """Chunks whose scales and shifts, and elements where they are read again, are loaded before the first is
+    used: as many as some registers hold.
+    """
+    tracks = [*beside] if rows.resident else [rows.space.tracks[0], *beside]
+    words = sum(max(1, rows.lanes * track.item_bytes // 4) for track in tracks if track)
+    return next((count for count in (4, 2) if count * words <= WORDS_AHEAD), 1)
 
 
 def track_of(space: RowSpace, number: int) -> Track | None:
@@ -111,7 +143,7 @@ def statistics(
         if key >= 0:
             held[key] = cells
 
-    rows.each_chunk(look, feed.fetch)
+    rows.each_chunk(look, feed.fetch, feed.together)
     mean: Part | None = None
     if what.centred:
         average = f.multiply(rows.total(total, f.add), share)

@@ -3,7 +3,8 @@ a block's width apart.
 
 A vector has 8, 4, 2 or 1 elements: as many as the widest element type, the innermost extent and every
 operand's alignment allow. An operand that steps over memory along the innermost axis is read element by
-element; one that stands still there is read once. All loads of a thread are issued before its arithmetic.
+element; one that stands still there is read once. All loads of a thread are issued before its arithmetic,
+unless its elements are to be taken in turn: then one is written before the next is read.
 """
 
 from simulator.workload.builders.axes import Reach, Space, space_of
@@ -15,9 +16,14 @@ from simulator.workload.ir import Kernel, Part, Special
 
 
 def pointwise_kernel(
-    name: str, program: Pointwise, lanes: int | None = None, vectors: int | None = None
+    name: str,
+    program: Pointwise,
+    lanes: int | None = None,
+    vectors: int | None = None,
+    *,
+    in_turn: bool = False,
 ) -> Kernel:
-    """The program's kernel; `lanes` and `vectors` a thread may be asked for."""
+    """The program's kernel; `lanes` and `vectors` a thread may be asked for, and to take vectors in turn."""
     shape = program.results[0].layout
     parts = [(one.layout, one.axes) for one in program.operands]
     rank = range(len(shape.shape))
@@ -46,6 +52,10 @@ def pointwise_kernel(
             for number, (operand, reach) in enumerate(zip(program.operands, space.reaches, strict=False))
         ]
         work.append((here, flag, loaded, access.places()))
+        if in_turn:
+            finish(values, program, space, access, here, flag, loaded, steady)
+    if in_turn:
+        return emitter.finish()
     for here, flag, loaded, places in work:
         access.restore(places)
         finish(values, program, space, access, here, flag, loaded, steady)

@@ -13,7 +13,7 @@ from simulator.workload.builders.pointwise_program import RANDOM, Node, Pointwis
 from simulator.workload.builders.pointwise_values import PHILOX_WORDS
 from simulator.workload.builders.random_numbers import philox, unit_interval
 from simulator.workload.builders.row_tracks import Strip, Track
-from simulator.workload.builders.rows import Rows
+from simulator.workload.builders.rows import TOGETHER, Rows
 from simulator.workload.emit import Flag, Scalar
 from simulator.workload.ir import Part
 
@@ -105,6 +105,12 @@ class Feed:
     def fetch(self, place: Scalar, key: int, flag: Flag | None) -> None:
         """Load a chunk that `read` will want."""
         self.fetched[key] = self.load(place, key, flag)
+
+    @property
+    def together(self) -> int:
+        """Chunks to fetch at once: a whole row whose words stay in registers as they come, else some."""
+        stays = self.rows.resident and self.before is None and self.track.dtype == "float32"
+        return self.rows.chunks if stays else TOGETHER
 
     def load(self, place: Scalar, key: int, flag: Flag | None) -> list[list[Part]]:
         """The words of a chunk of every tensor that is read."""

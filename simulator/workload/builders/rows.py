@@ -158,13 +158,13 @@ class Rows:
             if track.kept not in self.row_offsets:
                 self.row_offsets[track.kept] = self.offset(self.row, self.space.kept, track.kept)
 
-    def each_chunk(self, visit: Visit, fetch: Fetch | None = None) -> None:
+    def each_chunk(self, visit: Visit, fetch: Fetch | None = None, together: int = TOGETHER) -> None:
         """Call `visit(place, key, load flag, sum flag)` for each chunk of the row: the first flag switches
         memory accesses, the second what must not count (None: nothing). The key of a chunk in a loop is
-        negative. `fetch(place, key, load flag)` comes before, for some chunks at once, so that their loads
-        overlap.
+        negative. `fetch(place, key, load flag)` comes before, for `together` chunks at once (in a loop 1, 2
+        or 4), so that their loads overlap.
         """
-        together = TOGETHER if fetch is not None else 1
+        together = together if fetch is not None else 1
         with self.emitter.working_for(self.operator):
             if self.resident:
                 for start in range(0, self.chunks, together):

@@ -22,13 +22,14 @@ def softmax_kernel(
     space: RowSpace,
     *,
     logarithm: bool = False,
+    threads: int = 0,
     before: RowProgram | None = None,
     behind: RowProgram | None = None,
 ) -> Kernel:
     """The kernel; the space has the tensor that is read, then the one that is written. Programs may stand
-    before and behind the row.
+    before and behind the row; `threads` work on a row, 0: as fits.
     """
-    rows = Rows(name, operator, space)
+    rows = Rows(name, operator, space, threads=threads)
     f = rows.floats
     feed, sink = Feed(rows, space.tracks[0], before), Sink(rows, space.tracks[1], behind)
     held: dict[int, list[Part]] = {}
@@ -42,7 +43,7 @@ def softmax_kernel(
             if key >= 0:
                 held[key] = cells
 
-        rows.each_chunk(look, feed.fetch)
+        rows.each_chunk(look, feed.fetch, feed.together)
         peak = rows.total(greatest, f.maximum)
         lowered = f.multiply(peak, -LOG2_E)
         total = f.constant(0.0)

@@ -11,7 +11,7 @@ from simulator.trace.cursor import open_cursor
 from simulator.trace.tally import tally
 
 KIB = 1024
-V100 = Gpu.from_card("v100-pcie-16gb")
+V100, A100 = Gpu.from_card("v100-pcie-16gb"), Gpu.from_card("a100-sxm-80gb")
 L1_HIT, L2_HIT = 28, 212
 """Cycles of the two levels on the V100."""
 
@@ -62,3 +62,19 @@ def test_quantised_results_are_bytes_and_kept_sums_are_written():
     assert sum(tensor.kind == "output" for tensor in fused.tensors) == 2
     half = graph_traces(V100, "rms_norm_eager_half", "8x256", "float16", "none")
     assert half[0].tensors[-1].bytes == 2 * half[0].tensors[0].bytes
+    assert half[-1].tensors[-1].bytes == half[0].tensors[-1].bytes
+
+
+@pytest.mark.parametrize(
+    ("width", "threads"), [(1000, 128), (2048, 256), (4096, 256), (8192, 512), (16384, 512), (32768, 1024)]
+)
+def test_a_library_shares_a_row_by_its_own_rule(width, threads):
+    for name in ("liger_layer_norm", "liger_rms_norm", "liger_add_rms_norm"):
+        (made,) = graph_traces(A100, name, f"4x{width}", "float32", "vertical")
+        assert (made.block[0], made.blocks) == (threads, 4)
+        assert made.registers_per_thread <= 65536 // threads
+
+
+def test_broadcasts_of_a_framework_go_element_by_element():
+    made = graph_traces(A100, "add_rms_norm_eager", "8x512", "float32", "none")
+    assert [one.blocks for one in (made[0], made[-2], made[-1])] == [4, 16, 16]

@@ -13,6 +13,7 @@ from simulator.workload.builders.axes import right_aligned
 from simulator.workload.builders.element_functions import ELEMENT_FUNCTIONS
 from simulator.workload.builders.pointwise import pointwise_kernel
 from simulator.workload.builders.pointwise_program import Node, Operand, Pointwise, Result
+from simulator.workload.ir import walk
 from simulator.workload.layout import Layout, Placement, activation
 from simulator.workload.lower import trace_of
 
@@ -244,3 +245,16 @@ def test_where_takes_a_truth_value(run_kernels):
     work = program(place, "where", shapes, dtypes, (4, 9), "float32")
     (got,), _ = run_kernels([pointwise_kernel("w", work)], place, {"a": flag, "b": x, "c": y}, ["out"])
     np.testing.assert_array_equal(got, np.where(flag, x, y).astype(np.float32))
+
+
+def test_elements_in_turn_are_written_before_the_next_is_read(run_kernels):
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(5, 77)).astype("float32"), rng.normal(size=(5, 1)).astype("float32")
+    place = Placement()
+    work = program(place, "multiply", [(5, 77), (5, 1)], ["float32"] * 2, (5, 77), "float32")
+    kernel = pointwise_kernel("k", work, 1, 2, in_turn=True)
+    assert kernel.grid[0] == 2
+    (got,), _ = run_kernels([kernel], place, {"a": x, "b": y}, ["out"])
+    np.testing.assert_array_equal(got, x * y)
+    moves = [op.operation for _, op in walk(kernel.body) if op.operation in {Operation.LDG, Operation.STG}]
+    assert moves == [Operation.LDG, Operation.LDG, Operation.STG] * 2

@@ -117,6 +117,50 @@ def test_layer_and_rms_normalisation(run_kernels, shape, axes, dtype, centred, c
     check(trace_of(allocation))
 
 
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("threads", [64, 256])
+def test_normalisation_with_given_threads(run_kernels, threads, dtype, again):
+    """Rows of 2,100 elements: kept by 256 threads, read again by 64."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(3, 2100)).astype(dtype)
+    gain, move = rng.normal(size=2100).astype(dtype), rng.normal(size=2100).astype(dtype)
+    place = Placement()
+    space = space_for(place, x.shape, dtype, (1,), parameters=("g", "b"))
+    what = Normalisation(1, 2, 3, again=again, threads=threads)
+    kernel = normalisation_kernel("norm", "n0", space, what)
+    assert (kernel.threads, kernel.grid[0]) == (threads, 3)
+    (got,), (allocation,) = run_kernels([kernel], place, {"x": x, "g": gain, "b": move}, ["y"])
+    wide = x.astype(np.float64)
+    expected = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5) * gain + move
+    tolerance = 8e-3 if dtype == "float16" else 5e-5
+    np.testing.assert_allclose(got.astype(np.float64), expected, rtol=tolerance, atol=tolerance)
+    check(trace_of(allocation))
+
+
+def test_a_block_of_all_threads_bounds_its_registers(run_kernels):
+    """A thousand threads that keep 32 elements of two tensors get no more registers than an SM has for them."""
+    place = Placement()
+    space = space_for(place, (1, 32768), "float32", (1,), parameters=("g", "b"))
+    kernel = normalisation_kernel("norm", "n0", space, Normalisation(1, 2, 3, threads=1024))
+    allocation = allocate(kernel)
+    assert allocation.registers_per_thread <= 64
+    x = np.random.default_rng(7).normal(size=(1, 32768)).astype("float32")
+    ones, zeros = np.ones(32768, "float32"), np.zeros(32768, "float32")
+    (got,), _ = run_kernels([kernel], place, {"x": x, "g": ones, "b": zeros}, ["y"])
+    np.testing.assert_allclose(got, (x - x.mean()) / x.std(), rtol=1e-4, atol=1e-4)
+
+
+def test_softmax_with_given_threads(run_kernels):
+    x = np.random.default_rng(5).normal(size=(3, 1000)).astype("float32")
+    place = Placement()
+    kernel = softmax_kernel("s", "n0", space_for(place, x.shape, "float32", (1,)), threads=64)
+    assert (kernel.threads, kernel.grid[0]) == (64, 3)
+    (got,), _ = run_kernels([kernel], place, {"x": x}, ["y"])
+    powers = np.exp(x.astype(np.float64))
+    np.testing.assert_allclose(got, powers / powers.sum(1, keepdims=True), rtol=1e-5, atol=1e-7)
+
+
 REDUCTIONS = {
     "sum": (Reduction("identity", "add"), np.sum),
     "mean": (Reduction("identity", "add"), np.mean),
