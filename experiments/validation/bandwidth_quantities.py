@@ -65,8 +65,10 @@ def working_set(found: re.Match[str], _: Measurement, gpu: Gpu) -> Answer:
             )
         # Within a partition every working set is near to all SMs once it was read.
         near = size * gpu.l2.partitions <= gpu.l2.size_kib * KIB
-        where = L2_READ if near else f"L2 read across partitions, {size // KIB} KiB"
-        return request("l2 read", "bytes/s", where, bytes=0 if near else size, width=8)
+        if near:
+            return request("l2 read", "bytes/s", L2_READ, bytes=0, width=8)
+        where = f"L2 read across partitions, {size // KIB} KiB"
+        return request("l2 shared read", "bytes/s", where, bytes=size)
     l1_bytes = gpu.l1.usable_kib(0) * KIB
     where = (
         "L1 read" if size <= l1_bytes else f"L1 edge, {size // KIB} KiB" if size < 2 * l1_bytes else L2_READ

@@ -31,10 +31,14 @@ FULL_THREADS, FULL_WAVES = 1024, 7
 DRAM_COLUMNS = ("dram_read_bytes", "dram_write_bytes")
 THREADS, UNROLL, STAGGER = 1024, 4, 7
 TURNS = 4
+BUFFER_THREADS, BUFFER_UNROLL = 512, 32
+"""Threads and loads in flight of the program that reads one buffer from all SMs."""
 SLIDING_READS, SLIDING_TURNS = 2048, 6
 """Reads of the published program, whose buffer is as long, and turns of which the steady part is measured."""
-LONGEST_TILES, L1_TILES = 48, 64
+FEWEST_TILES, LONGEST_TILES, L1_TILES = 12, 24, 64
 L1_WARPS, L1_UNROLL, L1_BYTES = 32, 8, 16 * KIB
+SHARED_READS, SHARED_UNROLL, SHARED_ROUNDS = 64, 8, 4
+"""Reads of a thread, those in flight, and rounds of blocks of the program whose blocks share parts of L2."""
 EMPTY_KERNELS = 16
 COPY_BLOCKS, COPY_THREADS, COPY_WORD = 512, 256, 4
 COPY_ROUNDS, COPY_TURNS, COPY_STEP = 64, 2, 2
@@ -91,6 +95,30 @@ def l2_read_bytes_per_second(gpu: Gpu, bytes: int, width: int) -> float:  # noqa
     return steady_bytes_per_second(result, ["l2_bytes"])
 
 
+def l2_shared_read_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A002
+    """Two blocks an SM of 1,024 threads, of which every n-th reads the same 64 doubles a thread, two at a
+    time; the n different ones lie side by side in each turn and make up the buffer. Some rounds of blocks.
+    """
+    part, denominator = slice_of(gpu)
+    runs = max(1, bytes // denominator // (SHARED_READS * THREADS * ELEMENT_BYTES))
+    blocks = SHARED_ROUNDS * BLOCKS_AN_SM * part.sm_count
+    buffer = GlobalMemory().tensor("x", runs * SHARED_READS * THREADS * ELEMENT_BYTES, "input")
+    k = KernelBuilder("l2_shared_read", blocks, THREADS)
+    k.s2r(THREAD)
+    k.wide(4, THREAD)
+    with repeat(k, SHARED_READS // SHARED_UNROLL) as turn:
+        for read in range(SHARED_UNROLL):
+            step = turn * (SHARED_UNROLL // 2) + read // 2
+            index = ((step * runs + block % runs) * 2 + read % 2) * THREADS + thread
+            k.load(DATA + 2 * read, k.at(buffer, index * ELEMENT_BYTES), ELEMENT_BYTES, 4, tensor=buffer)
+        for read in range(SHARED_UNROLL):
+            k.fadd(DATA - 2, DATA - 2, DATA + 2 * read)
+        k.alu(4, 4)
+    preload = [Preload(buffer.base_address, buffer.bytes)]
+    result = run([k.build()], part, preload=preload, interval_cycles=INTERVAL_CYCLES)
+    return denominator * steady_bytes_per_second(result, ["l2_bytes"])
+
+
 def l2_sliding_read_bytes_per_second(gpu: Gpu, width: int) -> float:
     """Two blocks an SM read past L1, each warp one warp's elements further in every turn, so that the warps
     behind it come to the same ones; as the program does whose logs name bytes a cycle and cycles: together
@@ -126,11 +154,13 @@ def shared_buffer_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A002
     in_l1 = bytes <= gpu.l1.size_kib * KIB * 3 // 2
     if in_l1:
         part = gpu.with_overrides({"sm_count": 4})
-    tile = THREADS * UNROLL * ELEMENT_BYTES
-    size = -(-(bytes if in_l1 else bytes // denominator) // tile) * tile
-    tiles = size // tile
+    tile, granule = (count * BUFFER_THREADS * ELEMENT_BYTES for count in (BUFFER_UNROLL, 2))
+    # L1 is not cut: what a part of L2 holds is read whole, so that it stays beyond L1.
+    whole = in_l1 or bytes <= part.l2.size_kib * KIB
+    size = -(-(bytes if whole else bytes // denominator) // granule) * granule
+    tiles = -(-size // tile)
     resident = size <= part.l2.size_kib * KIB
-    count = max(2 * tiles, L1_TILES) if in_l1 else min(tiles, LONGEST_TILES)
+    count = max(2 * tiles, L1_TILES) if in_l1 else min(max(tiles, FEWEST_TILES), LONGEST_TILES)
     trace_of = BufferReads(part.sm_count, size, resident=resident)
     warm, preload = (tiles, trace_of.preload) if in_l1 else (0, trace_of.preload)
     begin = warm + count // 2
@@ -242,7 +272,9 @@ def _l2_accesses(
 
 
 class BufferReads:
-    """Kernels that read one buffer from every block, by the number of tiles."""
+    """Kernels that read one buffer from every block, by the number of tiles: two elements at a time, one from
+    each half of the buffer, and many of them in flight, since the published program is unrolled 32 times.
+    """
 
     def __init__(self, blocks: int, size: int, *, resident: bool) -> None:
         self.blocks, self.size = blocks, size
@@ -251,15 +283,16 @@ class BufferReads:
 
     def build(self, tiles: int) -> KernelTrace:
         """The kernel that ends after so many tiles."""
-        k = KernelBuilder("buffer_read", self.blocks, THREADS)
+        k = KernelBuilder("buffer_read", self.blocks, BUFFER_THREADS)
         k.s2r(THREAD)
         k.wide(4, THREAD)
+        half = self.size // 2 // ELEMENT_BYTES
         with repeat(k, tiles) as turn:
-            for part in range(UNROLL):
-                index = (turn * UNROLL + part) * THREADS + thread
-                place = (index % (self.size // ELEMENT_BYTES)) * ELEMENT_BYTES
+            for part in range(BUFFER_UNROLL):
+                index = (turn * (BUFFER_UNROLL // 2) + part // 2) * BUFFER_THREADS + thread
+                place = (index % half + part % 2 * half) * ELEMENT_BYTES
                 k.load(DATA + 2 * part, k.at(self.buffer, place), ELEMENT_BYTES, 4, tensor=self.buffer)
-            for part in range(UNROLL):
+            for part in range(BUFFER_UNROLL):
                 k.fadd(DATA - 2, DATA - 2, DATA + 2 * part)
             k.alu(4, 4)
         return k.build()

@@ -26,6 +26,7 @@ REPLAYS: dict[str, Callable[..., float]] = {
     "l1 read": bandwidth.l1_bytes_per_second,
     "shared read": bandwidth.shared_bytes_per_second,
     "l2 read": bandwidth.l2_read_bytes_per_second,
+    "l2 shared read": bandwidth.l2_shared_read_bytes_per_second,
     "l2 sliding read": bandwidth.l2_sliding_read_bytes_per_second,
     "l2 write": bandwidth.l2_write_bytes_per_second,
     "shared buffer": bandwidth.shared_buffer_bytes_per_second,

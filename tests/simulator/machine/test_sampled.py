@@ -23,7 +23,7 @@ CARD = {
     "gpu.memory_partitions": 1,
     "gpu.l2.slices": 2,
     "gpu.l2.size_kib": 384,
-    "gpu.dram.channels": 1,
+    "gpu.dram.channels": 2,
 }
 SLICE = Gpu.from_card("v100-sxm2-16gb").with_overrides(CARD)
 NARROW = "stream,kind=copy,megabytes=0.04,threads=32,shared_bytes=65536"

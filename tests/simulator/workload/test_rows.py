@@ -139,7 +139,7 @@ def test_normalisation_with_given_threads(run_kernels, threads, dtype, again):
 
 
 def test_a_block_of_all_threads_bounds_its_registers(run_kernels):
-    """A thousand threads that keep 32 elements of two tensors get no more registers than an SM has for them."""
+    """A thousand threads that keep 32 elements each get no more registers than an SM has for them."""
     place = Placement()
     space = space_for(place, (1, 32768), "float32", (1,), parameters=("g", "b"))
     kernel = normalisation_kernel("norm", "n0", space, Normalisation(1, 2, 3, threads=1024))
