@@ -21,8 +21,10 @@ KINDS = {"read": "read", "init": "init", "write": "init", "copy": "copy", "scale
 WIDTHS = {"float4": 16, "fp64": 8, "64bit": 8, "double": 8, "fp32": 4, "32bit": 4, "float": 4, "": 4}
 THROUGHPUT = {"fp32": "FFMA", "fp64": "DFMA", "fp16": "HFMA2", "int32": "IMAD", "sfu": "MUFU"}
 OPERATIONS_A_LANE = {"FFMA": 2, "DFMA": 2, "HFMA2": 4, "IMAD": 2, "MUFU": 1}
-L2_READ = "L2 read"
-"""What programs read whose buffer lies in L2 near every SM: one plateau, however they walk through it."""
+L1_READ, L2_READ = "L1 read", "L2 read"
+"""What programs read whose buffer lies in L1, or in L2 near every SM: one plateau each, however they walk
+through it.
+"""
 HIDING_CYCLES = 20_000
 """An overhead is what a kernel adds to work that is long enough to hide the host."""
 MULTIPLY_ADDS = re.compile(r"m(\d+)n(\d+)k(\d+)")
@@ -70,12 +72,10 @@ def working_set(found: re.Match[str], _: Measurement, gpu: Gpu) -> Answer:
         where = f"L2 read across partitions, {size // KIB} KiB"
         return request("l2 shared read", "bytes/s", where, bytes=size)
     l1_bytes = gpu.l1.usable_kib(0) * KIB
-    where = (
-        "L1 read" if size <= l1_bytes else f"L1 edge, {size // KIB} KiB" if size < 2 * l1_bytes else L2_READ
-    )
+    where = L1_READ if size <= l1_bytes else f"L1 edge, {size // KIB} KiB" if size < 2 * l1_bytes else L2_READ
     if _beyond_l2(size, gpu):
         where = f"beyond L2, {size // KIB} KiB"
-    method = "" if where == L2_READ else "one buffer, all SMs"
+    method = "" if where in {L1_READ, L2_READ} else "one buffer, all SMs"
     return request("shared buffer", "bytes/s", where, method, bytes=size)
 
 
@@ -88,9 +88,9 @@ def l1(found: re.Match[str], row: Measurement, gpu: Gpu) -> Answer:
     width = WIDTHS[found["width"] or ""]
     adder = "fp64" if found["width"] in {"fp64", "64bit", "double"} and "adder" in row.conditions else "fp32"
     del gpu
-    return request(
-        "l1 read", "bytes/s", "L1 read", f"{width} bytes a lane, {adder}", width=width, adder=adder
-    )
+    # One plateau however wide the loads are, but where the additions of what is read set the pace.
+    method = "" if adder == "fp32" else adder
+    return request("l1 read", "bytes/s", L1_READ, method, width=width, adder=adder)
 
 
 def l2(found: re.Match[str], _: Measurement, __: Gpu) -> Answer:
