@@ -17,7 +17,11 @@ from experiments.validation.hfuse_shapes import CAPPED, DEFAULT
 from experiments.validation.judge import NOT_COVERED, Judged
 
 FUSED, CAP = "fused over unfused", "register cap"
-FAMILY = re.compile(r"(\w+?)(?:_eager|_half|_fused)* ([\dx]+ \w+)(, one by one|, speed-up)?")
+FAMILY = re.compile(r"(\w+) ([\dx]+(?: \w+)?)(, one by one|, speed-up)?")
+FORMS = ("_eager", "_half", "_fused", "_twice", "then_", "liger_")
+"""Parts of a graph's name that say how it is computed, not what."""
+FRAMEWORKS_OWN = "_twice"
+"""A framework's one kernel, beside which a library sets its own."""
 NO_EFFECT = 0.02
 """Less than this is none: so much the same kernel varies from one measurement to the next."""
 
@@ -61,11 +65,14 @@ def _fused(judged: Sequence[Judged]) -> list[Relation]:
         found = FAMILY.fullmatch(one.group[2]) if one.group[0] == "kernel" else None
         if found is None:
             continue
-        name, sizes, how = found.groups()
+        graph, sizes, how = found.groups()
+        name = graph
+        for form in FORMS:
+            name = name.replace(form, "")
         if how == ", speed-up":
             made.append(Relation(FUSED, one.card, f"{name} {sizes}", 1 / _theirs(one), 1 / _ours(one)))
             continue
-        (apart if how else together).setdefault((one.card, name, sizes), []).append(one)
+        (apart if how or FRAMEWORKS_OWN in graph else together).setdefault((one.card, name, sizes), []).append(one)
     for key, fused in together.items():
         for unfused in apart.get(key, []):
             card, name, sizes = key

@@ -19,7 +19,7 @@ def kernel(quantity, theirs, ours, family, status=COVERED, unit="us"):
 
 def test_the_same_work_fused_and_apart_is_one_pair():
     rows = [
-        kernel("kernel.a", 10.0, 11.0, "rms_norm 8x16 float16"),
+        kernel("kernel.a", 10.0, 11.0, "liger_rms_norm 8x16 float16"),
         kernel("kernel.b", 40.0, 40.0, "rms_norm_eager_half 8x16 float16, one by one"),
         kernel("kernel.c", 40.0, 20.0, "rms_norm_eager 8x32 float16, one by one"),
     ]
@@ -28,6 +28,15 @@ def test_the_same_work_fused_and_apart_is_one_pair():
     assert (pair.theirs, pair.ours) == (0.25, 0.275)
     assert pair.error_pct == pytest.approx(10.0)
     assert summary([pair])[FUSED]["mean_abs_error_pct"] == pytest.approx(10.0)
+
+
+def test_a_librarys_kernel_stands_beside_the_frameworks_own():
+    rows = [
+        kernel("kernel.a", 10.0, 11.0, "liger_layer_norm 8x16 float32"),
+        kernel("kernel.b", 20.0, 20.0, "layer_norm_twice 8x16 float32"),
+    ]
+    (pair,) = relations(rows)
+    assert (pair.name, pair.theirs, pair.ours) == ("layer_norm 8x16 float32", 0.5, 0.55)
 
 
 def test_of_rates_the_smaller_is_the_slower():
@@ -40,7 +49,7 @@ def test_of_rates_the_smaller_is_the_slower():
 
 
 def test_a_speed_up_is_a_pair_by_itself():
-    (pair,) = relations([kernel("kernel.a", 2.0, 1.6, "bias_softmax 8x16 float16, speed-up", unit="x")])
+    (pair,) = relations([kernel("kernel.a", 2.0, 1.6, "bias_softmax 8x16x2, speed-up", unit="x")])
     assert (pair.theirs, pair.ours) == (0.5, 0.625)
 
 
