@@ -72,7 +72,8 @@ def _fused(judged: Sequence[Judged]) -> list[Relation]:
         if how == ", speed-up":
             made.append(Relation(FUSED, one.card, f"{name} {sizes}", 1 / _theirs(one), 1 / _ours(one)))
             continue
-        (apart if how or FRAMEWORKS_OWN in graph else together).setdefault((one.card, name, sizes), []).append(one)
+        side = apart if how or FRAMEWORKS_OWN in graph else together
+        side.setdefault((one.card, name, sizes), []).append(one)
     for key, fused in together.items():
         for unfused in apart.get(key, []):
             card, name, sizes = key

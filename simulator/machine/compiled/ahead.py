@@ -1,6 +1,6 @@
 """What a component will touch when its turn comes, asked for while another one works.
 
-All components together touch far more in a window than a processor's caches hold, so each would wait for
+All components together touch far more in a turn than a processor's caches hold, so each would wait for
 memory at every step. What a message is about is known one component earlier. Nothing is changed here, and no
 result depends on it.
 """
@@ -21,8 +21,8 @@ from simulator.machine.compiled.layout import node, ordered
 from simulator.machine.compiled.layout_sm import mshr, waiter_at
 from simulator.machine.messages import ACK, LINK_REQUEST, REPLY, REQUEST
 
-MOST = 12
-"""Messages of a queue that are looked at: about what arrives in a window."""
+MOST = 28
+"""Messages of a queue that are looked at: about what arrives in a turn."""
 LINE = np.dtype((np.void, layout.LINE_BYTES))
 ask_line = ahead(LINE)
 ask_packet = ahead(layout.PACKET)

@@ -1,6 +1,6 @@
 """Counters by kernel, and the latency record that a packet carries.
 
-The components add to one table, since a window never reaches over the edge of an interval: at an edge all
+The components add to one table, since no turn reaches over the edge of an interval: at an edge all
 have done what came before it and nothing after. Nothing of the hardware is modelled here.
 """
 

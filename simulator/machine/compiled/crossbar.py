@@ -118,8 +118,8 @@ def tick(m: Any, _ident: int, now_fs: int) -> None:
     settle_crossbar(m, cycle, following)
 
 
-def window(here: int, ident: int, end_fs: int) -> int:
-    """All ticks of a component up to the end of a window."""
+def turn(here: int, ident: int, end_fs: int) -> int:
+    """All ticks of a component up to the end of its turn."""
     m = machine_at(here, 0)
     m.current = ident * m.pool_count
     own = component(m.components, ident)

@@ -206,7 +206,7 @@ def _workers(gpu: Gpu, options: Options) -> int:
 def _words(error: int) -> str:
     """What an error number of the machine says."""
     if 1 <= error <= len(POOL_TABLES):
-        return f"the table of {POOL_TABLES[error - 1][0]} overflowed within one window"
+        return f"the table of {POOL_TABLES[error - 1][0]} overflowed within one turn"
     return f"a queue held more than its credits allow (error {error})"
 
 

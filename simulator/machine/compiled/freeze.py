@@ -1,4 +1,4 @@
-"""Writes down and puts back the state of the compiled engine: all its tables, between two windows.
+"""Writes down and puts back the state of the compiled engine: all its tables, between two turns.
 
 Addresses are the only thing in a table that another process can't use. They stand in the machine's record and
 in the pools' records alone, and are set anew. Of a pool only the records are kept that were ever taken.

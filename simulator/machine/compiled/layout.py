@@ -79,7 +79,7 @@ POOL = plain("""
     count      how many
     fresh      first record that has never been taken
     left       free records of both kinds
-    low        how many must be left for a window
+    low        how many must be left for a turn
 """)
 SHELF = plain(f"""
     count@4    free records that a component keeps
@@ -144,5 +144,5 @@ component = accessor(COMPONENT)
 packet = accessor(PACKET)
 
 POOLS = ("nodes", "packets", "requests", "waiters", "l2_waiters", "misses", "transfers")
-"""Tables that grow between windows, in the order of their pool records."""
+"""Tables that grow between turns, in the order of their pool records."""
 P_NODES, P_PACKETS, P_REQUESTS, P_WAITERS, P_L2_WAITERS, P_MISSES, P_TRANSFERS = range(7)

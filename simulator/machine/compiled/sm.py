@@ -56,7 +56,7 @@ from simulator.statistics.schema import INDEX
 C_BLOCKS = INDEX["blocks"]
 CLASSES = len(ACCESS_CLASSES)
 LOG_OVERFLOW = 103
-"""Error: more requests finished in one window than the log had room for."""
+"""Error: more requests finished in one turn than the log had room for."""
 
 
 # --- blocks and warps ---------------------------------------------------------------------------------------
@@ -302,8 +302,8 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     settle_next(m, ident, following * m.sm_period_fs if following < NEVER else NEVER)
 
 
-def window(here: int, ident: int, end_fs: int) -> int:
-    """All ticks of a component up to the end of a window."""
+def turn(here: int, ident: int, end_fs: int) -> int:
+    """All ticks of a component up to the end of its turn."""
     m = machine_at(here, 0)
     m.current = ident * m.pool_count
     own = component(m.components, ident)

@@ -1,4 +1,4 @@
-"""The tables of one run: allocated with the machine's record, and grown between windows where they are pools.
+"""The tables of one run: allocated with the machine's record, and grown between turns where they are pools.
 
 A table is a NumPy array that the machine's record knows by its address; this object keeps the arrays alive.
 """

@@ -13,12 +13,12 @@ Unit = Callable[[int, int, int], int]
 
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "processors": {
-        "unit_launcher": ("launcher", "window"),
-        "unit_sm": ("sm", "window"),
+        "unit_launcher": ("launcher", "turn"),
+        "unit_sm": ("sm", "turn"),
     },
     "memory": {
-        "unit_crossbar": ("crossbar", "window"),
-        "unit_partition": ("partition", "window"),
+        "unit_crossbar": ("crossbar", "turn"),
+        "unit_partition": ("partition", "turn"),
     },
     "whole": {
         "unit_run": ("machine", "run"),
