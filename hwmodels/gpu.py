@@ -90,7 +90,11 @@ class Gpu:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             remedy = "give them, or start from a card with `extends: a100-sxm-40gb`"
             raise InputError(name_or_path, f"the card lacks {missing[0]!r}{more}", remedy)
-        return _build(entries)
+        try:
+            return _build(entries)
+        except InputError as error:
+            # What does not go together is found by its keys; the card is what they stand in.
+            raise InputError(f"{name_or_path}: {error.place}", error.problem, error.remedy) from None
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> Gpu:
         """A changed card. Keys are dotted, with or without `gpu.`, and name numbers of the whole card."""

@@ -39,6 +39,12 @@ def test_a_card_that_extends_what_is_no_card_is_named_itself(tmp_path: Path) -> 
         Gpu.from_card(str(tmp_path / "own.yaml"))
 
 
+def test_keys_that_do_not_go_together_are_said_with_the_card(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("extends: a100-sxm-40gb\ndram: {rows: 75536}\n")
+    with pytest.raises(InputError, match=r"own\.yaml: gpu\.dram\.rows: 75536 is not a power of two"):
+        Gpu.from_card(str(tmp_path / "own.yaml"))
+
+
 def test_a_list_that_names_one(tmp_path: Path) -> None:
     (tmp_path / "kernelslist.g").write_text(f"kernel{TOO_LONG}-1.traceg\n")
     with pytest.raises(InputError, match=r"kernelslist\.g:1: .* is not beside the list"):
