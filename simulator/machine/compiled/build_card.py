@@ -79,6 +79,7 @@ def _clocks(store: Store, gpu: Gpu) -> None:
         to_partitions_fs=ahead.to_partitions_fs,
         from_sms_fs=ahead.from_sms_fs,
         from_partitions_fs=ahead.from_partitions_fs,
+        window_fs=ahead.window_fs,
         sm_to_crossbar_fs=links.sm_to_crossbar_fs,
         crossbar_to_slice_fs=links.crossbar_to_slice_fs,
         slice_to_crossbar_fs=links.slice_to_crossbar_fs,

@@ -111,8 +111,8 @@ NUMBERS = """
     q_inbox q_request q_leaving q_on_way q_returned q_wheel q_launcher q_events wheel_size wheel_fs
     q_slice q_reply q_front meter_crossbar meter_slice component_count channel_count pool_count
     sm_period_fs l2_period_fs
-    clock_fs to_sms_fs to_partitions_fs from_sms_fs from_partitions_fs interval_fs keep_requests keep_blocks
-    finished_room finished_low edge_room
+    clock_fs to_sms_fs to_partitions_fs from_sms_fs from_partitions_fs window_fs interval_fs
+    keep_requests keep_blocks finished_room finished_low edge_room
     sm_to_crossbar_fs crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs crossing_in_fs
     crossing_out_fs crossing_cycles block_launch_fs block_done_fs launch_gap_fs host_fs largest_carveout
     step_millicycles

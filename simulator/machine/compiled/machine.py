@@ -26,6 +26,10 @@ STOP = 1 << 62
 """A round that never comes: there is no more to do."""
 SPINS = 2000
 """Looks at a flag before who waits leaves the processor to others."""
+MANY = 400
+"""Messages that wait for the crossbar: with more of them turns are short, so that they are still in the
+processor's cache when they are read.
+"""
 FLAG_INTEGERS = 8
 """A flag has a cache line for itself."""
 
@@ -75,12 +79,15 @@ def _begin_turn(m: Any, until_fs: int) -> int:
     of_sms = _next_of(m, 1, m.crossbar)
     of_partitions = _next_of(m, m.first_partition, m.component_count)
     of_middle = min(component(m.components, 0).next_fs, component(m.components, m.crossbar).next_fs)
+    now_fs = min(of_middle, of_sms, of_partitions)
     stop_fs = min(until_fs, m.next_edge_fs)
+    if m.wheel_count > MANY:
+        stop_fs = min(stop_fs, now_fs + m.window_fs)
     m.middle_fs = min(of_middle, of_sms + m.from_sms_fs, of_partitions + m.from_partitions_fs)
     m.sms_end_fs = min(m.middle_fs + m.to_sms_fs, stop_fs)
     m.partitions_end_fs = min(m.middle_fs + m.to_partitions_fs, stop_fs)
     m.middle_end_fs = min(m.sms_end_fs + m.from_sms_fs, m.partitions_end_fs + m.from_partitions_fs, stop_fs)
-    return min(of_middle, of_sms, of_partitions)
+    return now_fs
 
 
 # --- a turn -------------------------------------------------------------------------------------------------
