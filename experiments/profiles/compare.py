@@ -1,7 +1,7 @@
 """Ours beside theirs for a PyTorch profiler trace: each different launch of a memory-bound kernel that is
 known is replayed once and its duration set beside the median of what was measured.
 
-L2 is as in the run (`run`): full of what other kernels wrote, and a known producer runs right before
+L2 is as in the run (`run`): full of what others read and wrote, and a known producer runs right before
 (`surroundings.py`). `cold` leaves it empty, `warm` has the inputs there as far as they fit, and `written`
 lets a kernel that does nothing else write the first input before, so that L2 holds what a producer leaves.
 Large grids are replayed on a slice of the card with that part of the grid, which the row says. A profiler

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from experiments.profiles.profile import Profile, ProfiledKernel
 from experiments.profiles.programs import Operands, operands_of, trace_of, writing
 from experiments.profiles.works import Refused, Work, work_of
+from experiments.validation.conditions import KIB
 from experiments.validation.machine import FLUSH_ADDRESS
 from simulator.trace.builder import GlobalMemory
 from simulator.trace.schema import KernelTrace
@@ -22,7 +23,6 @@ from simulator.trace.schema import KernelTrace
 if TYPE_CHECKING:
     from hwmodels import Gpu
 
-KIB = 1 << 10
 ELEMENT_WISE = {"vectorised", "unrolled", "offsets"}
 
 

@@ -4,9 +4,8 @@ Shapes are those of the public drivers; programs are ours, after what the kernel
 threads walk (grid-stride loops, one row of a plane after the other). Divisions of indices are charged as the
 instructions that a compiler makes of them: some 20 for 32 bits, some 70 for 64. A body that is held to fewer
 registers than it needs keeps the rest in local memory: written once for each element, read in each turn of
-its innermost loop. What
-one turn of im2col's window costs in 64-bit indices (two sums, four comparisons, three products for the
-address, the step of the result) is counted from its source in the same way.
+its innermost loop. What one turn of im2col's window costs in 64-bit indices (two sums, four comparisons,
+three products for the address, the step of the result) is counted from its source in the same way.
 """
 
 from __future__ import annotations

@@ -13,12 +13,11 @@ bandwidth of a plain stream.
 import re
 from dataclasses import dataclass
 
+from hwmodels.coalescing import SECTORS_PER_LINE
 from hwmodels.errors import InputError
 from hwmodels.rule import rule
 
 DEFAULT_MAP = "row:bank:column:bankgroup"
-LINE_SECTORS = 4
-"""Sectors of a line, which one pseudo-channel holds."""
 FIELDS = ("row", "bank", "bankgroup", "column")
 _SEGMENT = re.compile(r"(row|bank|bankgroup|column)(?:\[(\d+)(?::(\d+))?\])?")
 
@@ -26,14 +25,14 @@ _SEGMENT = re.compile(r"(row|bank|bankgroup|column)(?:\[(\d+)(?::(\d+))?\])?")
 @rule
 def split_pseudo_channel(local_sector: int, pseudo_channels: int) -> int:
     """Pseudo-channel of a sector: consecutive lines are dealt out in turn, each whole."""
-    return local_sector // LINE_SECTORS % pseudo_channels
+    return local_sector // SECTORS_PER_LINE % pseudo_channels
 
 
 @rule
 def split_sector(local_sector: int, pseudo_channels: int) -> int:
     """Index of a sector inside its pseudo-channel."""
-    line = local_sector // (LINE_SECTORS * pseudo_channels)
-    return line * LINE_SECTORS + local_sector % LINE_SECTORS
+    line = local_sector // (SECTORS_PER_LINE * pseudo_channels)
+    return line * SECTORS_PER_LINE + local_sector % SECTORS_PER_LINE
 
 
 def split(local_sector: int, pseudo_channels: int) -> tuple[int, int]:
@@ -43,8 +42,8 @@ def split(local_sector: int, pseudo_channels: int) -> tuple[int, int]:
 
 def join(pseudo_channel: int, sector: int, pseudo_channels: int) -> int:
     """The exact inverse of :func:`split`."""
-    line = sector // LINE_SECTORS * pseudo_channels + pseudo_channel
-    return line * LINE_SECTORS + sector % LINE_SECTORS
+    line = sector // SECTORS_PER_LINE * pseudo_channels + pseudo_channel
+    return line * SECTORS_PER_LINE + sector % SECTORS_PER_LINE
 
 
 @rule

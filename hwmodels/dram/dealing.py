@@ -6,29 +6,28 @@ every second line of a slice on the same pseudo-channel; so the lines of a group
 bits made of the group's number, and strides load all pseudo-channels alike. Vendors don't publish theirs.
 """
 
+from hwmodels.coalescing import SECTORS_PER_LINE
 from hwmodels.rule import rule
 from hwmodels.scatter import scatter
 
 __all__ = ["dealt_sector", "undealt_line", "undealt_sector"]
-
-SECTORS = 4
 
 
 @rule
 def dealt_sector(local_line: int, sector: int, slice_index: int, slices: int) -> int:
     """Sector number inside a memory partition of sector 0–3 of a line of slice `slice_index`."""
     line = local_line * slices + slice_index
-    return (line ^ (scatter(line >> 2) & 3)) * SECTORS + sector
+    return (line ^ (scatter(line >> 2) & 3)) * SECTORS_PER_LINE + sector
 
 
 @rule
 def undealt_line(dealt: int) -> int:
     """The line's number inside its memory partition: local line × slices + slice index."""
-    line = dealt // SECTORS
+    line = dealt // SECTORS_PER_LINE
     return line ^ (scatter(line >> 2) & 3)
 
 
 @rule
 def undealt_sector(dealt: int) -> int:
     """The sector (0–3) of the line."""
-    return dealt % SECTORS
+    return dealt % SECTORS_PER_LINE

@@ -89,6 +89,7 @@ class Lead:
 def lead(gpu: Gpu) -> Lead:
     """The shortest messages between the components of a card."""
     links = link_delays(gpu)
+    # A credit for a reply goes to its slice in the time in which the reply came.
     there, back = [links.crossbar_to_slice_fs, links.slice_to_crossbar_fs], [links.slice_to_crossbar_fs]
     if gpu.l2.partitions > 1:
         there.append(links.crossing_out_fs)

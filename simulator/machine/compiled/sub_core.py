@@ -136,6 +136,7 @@ def step(m: Any, sub: int, cycle: int) -> None:
         index = load(m.candidates, first + place)
         warp = warp_at(m.warps, index)
         inst = instruction(m.instructions, warp.following)
+        # What most candidates wait for is known without a call.
         if warp.clear and inst.kind in (MATH, SPECIAL):
             state, wake = _pipeline(own, inst, cycle)
         else:

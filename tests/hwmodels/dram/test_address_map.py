@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hwmodels.dram.address_map import DEFAULT_MAP, LINE_SECTORS, Place, fold, join, parse_map, split
+from hwmodels.coalescing import SECTORS_PER_LINE
+from hwmodels.dram.address_map import DEFAULT_MAP, Place, fold, join, parse_map, split
 from hwmodels.errors import InputError
 
 
@@ -63,8 +64,9 @@ def test_fold_is_the_parity_of_each_bit_position(value, bits):
 def test_split_and_join_are_inverses_and_deal_lines_in_turn(sector, pseudo_channels):
     where, inside = split(sector, pseudo_channels)
     assert join(where, inside, pseudo_channels) == sector
-    assert split(sector + LINE_SECTORS, pseudo_channels)[0] == (where + 1) % pseudo_channels
-    line = [split(sector // LINE_SECTORS * LINE_SECTORS + one, pseudo_channels) for one in range(4)]
+    assert split(sector + SECTORS_PER_LINE, pseudo_channels)[0] == (where + 1) % pseudo_channels
+    first = sector - sector % SECTORS_PER_LINE
+    line = [split(first + one, pseudo_channels) for one in range(4)]
     assert line == [(where, inside // 4 * 4 + one) for one in range(4)]
 
 
