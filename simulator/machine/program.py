@@ -74,7 +74,8 @@ class Decoded:
     """Every register that must be ready: sources, and destinations too (a write may not overtake one)."""
     dst: tuple[int, ...]
     consumes: tuple[tuple[int, int], ...]
-    """(register, bit of the operator) of each operand that comes from a tensor."""
+    """(register, bit of the operator) of each operand that comes from a tensor, unless an instruction before
+    has surely consumed the same value for the same operator."""
     produces: bool
     """Whether it leaves a tensor's value in a register without a load."""
     bytes_per_lane: int
@@ -110,7 +111,26 @@ def decode(trace: KernelTrace, kernel: int, gpu: Gpu) -> Program:
             zip(flat.instructions, flat.fetch_addresses, strict=True)
         )
     ]
+    if trace.recording is None:
+        _drop_repeats(decoded, flat.steps)
     return Program(kernel, decoded, max(one.fetch_line for one in decoded) + 1, trace.barrier_warps)
+
+
+def _drop_repeats(decoded: list[Decoded], steps: list[int]) -> None:
+    """Leave out consumptions that can't be first ones: between two marks every instruction is issued in turn,
+    whatever its lanes, so a value that one has consumed and none has overwritten is consumed.
+    """
+    consumed: set[tuple[int, int]] = set()
+    for step in steps:
+        if step < 0:
+            consumed.clear()
+            continue
+        one = decoded[step]
+        kept = tuple(operand for operand in dict.fromkeys(one.consumes) if operand not in consumed)
+        consumed.update(kept)
+        one.consumes = kept
+        if one.dst:
+            consumed = {operand for operand in consumed if operand[0] not in one.dst}
 
 
 def _decode(instruction: Instruction, static: int, fetch_line: int, gpu: Gpu) -> Decoded:
