@@ -8,7 +8,6 @@ Result. What a worker raises is raised here; an interruption stops all of them.
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from hwmodels.errors import ResultError
 from simulator.machine.wish import Wish
+from simulator.processors import processors
 
 if TYPE_CHECKING:
     from simulator.statistics.result import Result
@@ -93,10 +93,7 @@ _board: list[_Board] = []
 
 def default_workers(jobs: int) -> int:
     """One process a job, and no more than there are cores to use."""
-    return max(
-        1,
-        min(jobs, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1),
-    )
+    return max(1, min(jobs, processors()))
 
 
 def run_all(

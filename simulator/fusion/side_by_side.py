@@ -7,10 +7,11 @@ platform can't fork, the things are done one by one.
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
+
+from simulator.processors import processors
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
@@ -22,7 +23,7 @@ def side_by_side(
     function: Callable[[Given], Made], things: Sequence[Given], processes: int | None = None
 ) -> Iterator[Made]:
     """The function of each thing, in their order, each as soon as it and all before it are there."""
-    count = min(processes or os.cpu_count() or 1, len(things))
+    count = min(processes or processors(), len(things))
     daemon = multiprocessing.current_process().daemon
     if count < 2 or daemon or "fork" not in multiprocessing.get_all_start_methods():
         yield from map(function, things)

@@ -20,6 +20,7 @@ from hwmodels.errors import ResultError
 from simulator.machine.compiled import cache as kept
 from simulator.machine.compiled import jit
 from simulator.machine.compiled.units import GROUPS, functions
+from simulator.processors import processors
 
 LOG = logging.getLogger(__name__)
 SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -80,7 +81,7 @@ def _build(missing: dict[str, Path]) -> None:
     running: list[tuple[str, subprocess.Popen[str]]] = []
     done = 0
     while waiting or running:
-        while waiting and len(running) < max(1, os.cpu_count() or 1):
+        while waiting and len(running) < processors():
             group, path = waiting.pop(0)
             command = [sys.executable, "-m", "simulator.machine.compiled.build", group, str(path)]
             process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)

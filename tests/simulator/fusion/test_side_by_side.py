@@ -5,6 +5,7 @@ import os
 import pytest
 
 from simulator.fusion.side_by_side import side_by_side
+from simulator.processors import processors
 
 
 def test_results_stand_in_order_and_functions_need_not_travel() -> None:
@@ -33,3 +34,14 @@ def test_what_a_worker_raises_is_raised_here() -> None:
     assert [next(results), next(results)] == [0, 1]
     with pytest.raises(ValueError, match="two"):
         next(results)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity on this system")
+def test_a_process_on_one_processor_has_one() -> None:
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert processors() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert processors() == len(allowed)
