@@ -21,9 +21,10 @@ def _find(m: Any, which: int, first: int, line: int) -> int:
     """The place of a line, or −1; it becomes the most recently used."""
     own = buffer_at(m.buffers, which)
     end = first + ENTRY * own.lines
-    # Lines that follow each other came one after the other.
-    place = first + own.latest + ENTRY
-    if place >= end or load(m.buffer_lines, place) != line:
+    # Lines that follow each other came one after the other, so they stand as far apart as their numbers.
+    place = first + own.latest
+    place += ENTRY * (line - load(m.buffer_lines, place))
+    if not first <= place < end or load(m.buffer_lines, place) != line:
         place = first
         while place < end and load(m.buffer_lines, place) != line:
             place += ENTRY
