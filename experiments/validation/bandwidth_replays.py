@@ -31,8 +31,8 @@ FULL_THREADS, FULL_WAVES = 1024, 7
 DRAM_COLUMNS = ("dram_read_bytes", "dram_write_bytes")
 THREADS, UNROLL, STAGGER = 1024, 4, 7
 TURNS = 4
-BUFFER_THREADS, BUFFER_UNROLL = 256, 32
-"""Threads and loads in flight of the program that reads one buffer from all SMs."""
+BUFFER_THREADS, BUFFER_UNROLL, BUFFER_WORD = 512, 32, 4
+"""Threads, loads in flight and bytes of a load of the program that reads one buffer from all SMs."""
 SLIDING_READS, SLIDING_TURNS = 2048, 6
 """Reads of the published program, whose buffer is as long, and turns of which the steady part is measured."""
 FEWEST_TILES, LONGEST_TILES, L1_TILES = 12, 24, 64
@@ -157,8 +157,7 @@ def shared_buffer_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A002
     in_l1 = bytes <= gpu.l1.size_kib * KIB * 3 // 2
     if in_l1:
         part = gpu.with_overrides({"sm_count": 4})
-    granule = BUFFER_THREADS * ELEMENT_BYTES
-    tile = BUFFER_UNROLL * granule
+    tile, granule = (count * BUFFER_THREADS * BUFFER_WORD for count in (BUFFER_UNROLL, 2))
     # L1 is not cut: what a part of L2 holds is read whole, so that it stays beyond L1.
     whole = in_l1 or bytes <= part.l2.size_kib * KIB
     size = -(-(bytes if whole else bytes // denominator) // granule) * granule
@@ -276,8 +275,8 @@ def _l2_accesses(
 
 
 class BufferReads:
-    """Kernels that read one buffer from every block, by the number of tiles: a block wide, 32 loads
-    in flight, as the program is unrolled whose logs are published.
+    """Kernels that read one buffer from every block, by the number of tiles: a word from each half of the
+    buffer at a time, and many of them in flight, since the published program is unrolled 32 times.
     """
 
     def __init__(self, blocks: int, size: int, *, resident: bool) -> None:
@@ -290,12 +289,12 @@ class BufferReads:
         k = KernelBuilder("buffer_read", self.blocks, BUFFER_THREADS)
         k.s2r(THREAD)
         k.wide(4, THREAD)
-        elements = self.size // ELEMENT_BYTES
+        half = self.size // 2 // BUFFER_WORD
         with repeat(k, tiles) as turn:
             for part in range(BUFFER_UNROLL):
-                index = (turn * BUFFER_UNROLL + part) * BUFFER_THREADS + thread
-                place = index % elements * ELEMENT_BYTES
-                k.load(DATA + 2 * part, k.at(self.buffer, place), ELEMENT_BYTES, 4, tensor=self.buffer)
+                index = (turn * (BUFFER_UNROLL // 2) + part // 2) * BUFFER_THREADS + thread
+                place = (index % half + part % 2 * half) * BUFFER_WORD
+                k.load(DATA + 2 * part, k.at(self.buffer, place), BUFFER_WORD, 4, tensor=self.buffer)
             for part in range(BUFFER_UNROLL):
                 k.fadd(DATA - 2, DATA - 2, DATA + 2 * part)
             k.alu(4, 4)
