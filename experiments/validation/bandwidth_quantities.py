@@ -62,9 +62,7 @@ def working_set(found: re.Match[str], _: Measurement, gpu: Gpu) -> Answer:
     size = size_bytes(found["size"], found["unit"])
     if found["which"] == "l2":
         if _beyond_l2(size, gpu):
-            return request(
-                "stream", "bytes/s", "DRAM read by all", "shared blocks", pattern="read", threads=0
-            )
+            return request("l2 shared read", "bytes/s", "DRAM read by all", "shared blocks", bytes=size)
         # Within a partition every working set is near to all SMs once it was read.
         near = size * gpu.l2.partitions <= gpu.l2.size_kib * KIB
         if near:

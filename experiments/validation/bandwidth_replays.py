@@ -114,7 +114,8 @@ def l2_shared_read_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A00
         for read in range(SHARED_UNROLL):
             k.fadd(DATA - 2, DATA - 2, DATA + 2 * read)
         k.alu(4, 4)
-    preload = [Preload(buffer.base_address, buffer.bytes)]
+    fits = buffer.bytes <= part.l2.size_kib * KIB
+    preload = [Preload(buffer.base_address, buffer.bytes)] if fits else []
     result = run([k.build()], part, preload=preload, interval_cycles=INTERVAL_CYCLES)
     return denominator * steady_bytes_per_second(result, ["l2_bytes"])
 
