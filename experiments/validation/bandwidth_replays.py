@@ -97,7 +97,8 @@ def l2_read_bytes_per_second(gpu: Gpu, bytes: int, width: int) -> float:  # noqa
 
 def l2_shared_read_bytes_per_second(gpu: Gpu, bytes: int) -> float:  # noqa: A002
     """Two blocks an SM of 1,024 threads, of which every n-th reads the same 64 doubles a thread, two at a
-    time; the n different ones lie side by side in each turn and make up the buffer. Some rounds of blocks.
+    time; the n different ones lie side by side in each turn and make up the buffer. Some rounds of blocks;
+    the buffer is resident where L2 holds it.
     """
     part, denominator = slice_of(gpu)
     runs = max(1, bytes // denominator // (SHARED_READS * THREADS * ELEMENT_BYTES))

@@ -120,17 +120,21 @@ def _drop_repeats(decoded: list[Decoded], steps: list[int]) -> None:
     """Leave out consumptions that can't be first ones: between two marks every instruction is issued in turn,
     whatever its lanes, so a value that one has consumed and none has overwritten is consumed.
     """
-    consumed: set[tuple[int, int]] = set()
+    consumed: dict[int, int] = {}
     for step in steps:
         if step < 0:
             consumed.clear()
             continue
         one = decoded[step]
-        kept = tuple(operand for operand in dict.fromkeys(one.consumes) if operand not in consumed)
-        consumed.update(kept)
-        one.consumes = kept
-        if one.dst:
-            consumed = {operand for operand in consumed if operand[0] not in one.dst}
+        kept = []
+        for register, bit in one.consumes:
+            bits = consumed.get(register, 0)
+            if not bits & bit:
+                kept.append((register, bit))
+                consumed[register] = bits | bit
+        one.consumes = tuple(kept)
+        for register in one.dst:
+            consumed.pop(register, None)
 
 
 def _decode(instruction: Instruction, static: int, fetch_line: int, gpu: Gpu) -> Decoded:
