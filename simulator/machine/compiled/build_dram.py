@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hwmodels import Gpu
+from hwmodels.coalescing import SECTORS_PER_LINE
 from hwmodels.dram.address_map import parse_map
 from hwmodels.dram.clocks import table_of, timing_clocks
 from hwmodels.dram.spec import SECTOR_BYTES
@@ -16,6 +17,8 @@ from simulator.machine.compiled.store import Store
 from simulator.machine.reference.dram_distances import distances_of
 from simulator.machine.state_dram import FAR
 
+LINE_MASK = SECTORS_PER_LINE - 1
+"""Bits of a sector's number that tell apart the sectors of a line."""
 SEGMENT_FIELDS = ("row", "bank", "bankgroup", "column")
 
 
@@ -36,6 +39,7 @@ def build_dram(store: Store, gpu: Gpu) -> None:
         controller_fs=dram.controller_latency_ns * FEMTOSECONDS_PER_NANOSECOND,
         burst_fs=dram.timing.burst_fs,
         lanes=lanes,
+        whole_lines=int(places.column_mask & LINE_MASK == LINE_MASK),
         bank_count=banks,
         all_banks=every,
         read_depth=dram.read_queue_depth,

@@ -12,10 +12,10 @@ from typing import Any
 from simulator.machine.compiled import dram_refresh
 from simulator.machine.compiled.dram_candidates import column_candidate, row_candidate
 from simulator.machine.compiled.dram_command import D_FORWARDED, complete, issue_column, issue_row
-from simulator.machine.compiled.dram_queue import KEY_BITS, KEY_MASK, NONE, decoded, held_place, push
+from simulator.machine.compiled.dram_queue import KEY_BITS, KEY_MASK, NONE, held_place
 from simulator.machine.compiled.jit import compiled
 from simulator.machine.compiled.layout_memory import bank_at, channel, pseudo, transfer_at
-from simulator.machine.state_dram import FAR, READ, WRITE
+from simulator.machine.state_dram import FAR, WRITE
 
 
 @compiled
@@ -27,31 +27,25 @@ def advance(m: Any, ch: int, ck: int) -> None:
 
 
 @compiled
-def push_read(m: Any, ch: int, lane: int, entry: int, ck: int) -> None:
-    """Queue a read at clock `ck`, unless its sector still waits to be written: that answers it."""
-    advance(m, ch, ck)
-    where = ch * m.lanes + lane
-    pc = pseudo(m.pseudos, where)
-    sector = transfer_at(m.transfers, entry).sector
-    found = decoded(m, sector)
+def answered_by_write(m: Any, where: int, sector: int, found: int) -> int:
+    """The sectors of a line, named by its sector 0, that wait in a bank to be written: they answer reads."""
+    sectors = 0
     bank = bank_at(m.banks, where * m.bank_count + (found & KEY_MASK))
     if bank.held[held_place(WRITE, found >> KEY_BITS)]:
         index = bank.head[WRITE]
         while index >= 0:
             one = transfer_at(m.transfers, index)
             if one.sector == sector:
-                pc.counters[D_FORWARDED] += 1
-                complete(m, ch, entry, ck + m.burst_clocks, ck, ck)
-                return
+                sectors |= one.sectors
             index = one.next
-    push(m, ch, lane, READ, entry, found, ck)
+    return sectors
 
 
 @compiled
-def push_write(m: Any, ch: int, lane: int, entry: int, ck: int) -> None:
-    """Queue a write at clock `ck`."""
-    advance(m, ch, ck)
-    push(m, ch, lane, WRITE, entry, decoded(m, transfer_at(m.transfers, entry).sector), ck)
+def answer_at_once(m: Any, ch: int, lane: int, entry: int, ck: int) -> None:
+    """Answer a read of one sector at clock `ck` by a write that waits."""
+    pseudo(m.pseudos, ch * m.lanes + lane).counters[D_FORWARDED] += 1
+    complete(m, ch, entry, ck + m.burst_clocks, ck, ck)
 
 
 @compiled

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hwmodels.coalescing import SECTORS_PER_LINE
 from simulator.machine.compiled.dram_queue import choose_mode, first_of_row, look_again, place, remove
-from simulator.machine.compiled.jit import compiled, inlined
+from simulator.machine.compiled.jit import compiled, inlined, lowest_bit
 from simulator.machine.compiled.layout import P_TRANSFERS
 from simulator.machine.compiled.layout_memory import (
     MOST_GROUPS,
@@ -20,7 +21,7 @@ from simulator.machine.compiled.layout_memory import (
     transfer_at,
 )
 from simulator.machine.compiled.pools import give
-from simulator.machine.compiled.transfers import insert_transfer
+from simulator.machine.compiled.transfers import divide, insert_transfer
 from simulator.machine.state_dram import READ, WRITE
 from simulator.statistics.schema import DRAM_COUNTERS
 
@@ -34,7 +35,9 @@ D_TURNAROUNDS, D_BUSY = _PLACE["turnarounds"], _PLACE["busy_clocks"]
 
 @compiled
 def complete(m: Any, ch: int, index: int, done: int, first: int, column: int) -> None:
-    """A burst is known: send what has been read on its way back, or note that a write has left its queue."""
+    """The burst of a sector is known: send what has been read on its way back, or note that a write has left
+    its queue.
+    """
     state = channel(m.channels, ch)
     one = transfer_at(m.transfers, index)
     if one.writes:
@@ -47,7 +50,9 @@ def complete(m: Any, ch: int, index: int, done: int, first: int, column: int) ->
     one.done_ck = done
     cycle = -(-(done * m.clock_fs + m.controller_fs) // m.l2_period_fs) + m.back_cycles
     part = ch // m.part_channels
-    insert_transfer(m, m.q_returned + part, index, cycle, 4 * one.line + 3 - one.bit)
+    insert_transfer(
+        m, m.q_returned + part, index, cycle, SECTORS_PER_LINE * one.line - lowest_bit(one.sectors)
+    )
     own = partition(m.partitions, part)
     own.returned = min(own.returned, cycle)
 
@@ -138,6 +143,26 @@ def _move_clocks(m: Any, pc: Any, bank: Any, mode: int, ck: int) -> None:
     pc.column_wake = pc.next_column[mode]
 
 
+@inlined
+def _serve_first_sector(m: Any, ch: int, bank: Any, mode: int, index: int, ck: int) -> None:
+    """Take the first sector off an entry of a bank's queue; the next one has seen no command yet."""
+    request = transfer_at(m.transfers, index)
+    first = ck if request.first_ck < 0 else request.first_ck
+    sector = request.sectors & -request.sectors
+    if request.sectors == sector:
+        remove(m, bank, mode, index)
+    else:
+        request.number += 1
+        request.first_ck = -1
+        request.opened = 0
+        if mode == WRITE:
+            request.sectors ^= sector
+            channel(m.channels, ch).wrote = 1
+            return
+        index = divide(m, index, sector)
+    complete(m, ch, index, ck + m.data_clocks[mode], first, ck)
+
+
 @compiled
 def issue_column(m: Any, ch: int, where: int, number: int, ck: int) -> None:
     """Read or write the oldest request for the bank's open row."""
@@ -159,9 +184,7 @@ def issue_column(m: Any, ch: int, where: int, number: int, ck: int) -> None:
             pc.counters[D_TURNAROUNDS] += 1
         pc.bus_mode = mode
     _move_clocks(m, pc, bank, mode, ck)
-    first = ck if request.first_ck < 0 else request.first_ck
-    remove(m, bank, mode, index)
-    complete(m, ch, index, ck + m.data_clocks[mode], first, ck)
+    _serve_first_sector(m, ch, bank, mode, index, ck)
     if (
         m.closed_page
         and first_of_row(m, bank, READ, bank.open_row) < 0

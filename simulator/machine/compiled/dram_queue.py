@@ -2,7 +2,8 @@
 
 In each direction a bank is at most one candidate: for a column command, under the age of its oldest request
 for the open row, or else for a row command, under the age of its oldest request. A bank's requests are one
-chain by age, searched where the reference engine has a dictionary by row. Nothing is issued here.
+chain by age, searched where the reference engine has a dictionary by row; those for sectors of one line are
+one entry. Nothing is issued here.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from hwmodels.dram.address_map import fold, hashed_bank
 from hwmodels.dram.direction import batch_due, direction
-from simulator.machine.compiled.jit import compiled, inlined, load, store
+from simulator.machine.compiled.jit import bit_count, compiled, inlined, load, store
 from simulator.machine.compiled.layout_memory import bank_at, channel, pseudo, transfer_at
 from simulator.machine.state_dram import WRITE
 
@@ -47,7 +48,7 @@ def decoded(m: Any, sector: int) -> int:
 
 @inlined
 def held_place(mode: int, row: int) -> int:
-    """Where a bank counts its requests for rows like this one."""
+    """Where a bank counts its entries for rows like this one."""
     return 4 * mode + ((row ^ row >> 2) & 3)
 
 
@@ -65,7 +66,7 @@ def first_of_row(m: Any, bank: Any, mode: int, row: int) -> int:
 
 @compiled
 def push(m: Any, ch: int, lane: int, mode: int, index: int, found: int, ck: int) -> None:
-    """Put a request at the end of the queue of its bank; `found` is its row and bank."""
+    """Put requests for sectors of a line at the end of the queue of their bank; `found` is row and bank."""
     where = ch * m.lanes + lane
     pc = pseudo(m.pseudos, where)
     state = channel(m.channels, ch)
@@ -79,10 +80,9 @@ def push(m: Any, ch: int, lane: int, mode: int, index: int, found: int, ck: int)
     one.first_ck = -1
     one.opened = 0
     one.next = -1
-    state.arrivals += 1
-    state.requests += 1
-    pc.waiting[mode] += 1
-    bank.waiting[mode] += 1
+    size = bit_count(one.sectors)
+    state.arrivals += size
+    state.requests += size
     same = first_of_row(m, bank, mode, row)
     bank.held[held_place(mode, row)] += 1
     one.before = bank.tail[mode]
@@ -91,10 +91,13 @@ def push(m: Any, ch: int, lane: int, mode: int, index: int, found: int, ck: int)
     else:
         transfer_at(m.transfers, bank.tail[mode]).next = index
     bank.tail[mode] = index
-    if same < 0 and (bank.waiting[mode] == 1 or row == bank.open_row):
-        place(m, where, number, mode, ck)
-    if pc.mode != mode or mode == WRITE:
-        choose_mode(m, ch, where, ck)
+    for sector in range(size):
+        pc.waiting[mode] += 1
+        bank.waiting[mode] += 1
+        if sector == 0 and same < 0 and (bank.waiting[mode] == 1 or row == bank.open_row):
+            place(m, where, number, mode, ck)
+        if pc.mode != mode or mode == WRITE:
+            choose_mode(m, ch, where, ck)
 
 
 @compiled

@@ -119,7 +119,7 @@ def request(m: Any, slice_id: int, entry: int, asked: int, sectors: int, now_fs:
     one = packet(m.packets, asked)
     wait_fs = 0 if crossing else m.before_cycles * m.l2_period_fs
     if not holder.far:
-        fetch(m, slice_id, one.line, sectors, one.kernel, now_fs + wait_fs)
+        fetch(m, slice_id, one.line, sectors, entry, one.kernel, now_fs + wait_fs)
         return
     index = take(m, P_PACKETS)
     question = packet(m.packets, index)
@@ -251,17 +251,18 @@ def _close(m: Any, slice_id: int, entry: int, cycle: int, now_fs: int) -> None:
 
 @compiled
 def arrive(
-    m: Any, slice_id: int, line: int, bit: int, kernel: int, one: int, answer: int, cycle: int, now_fs: int
+    m: Any, slice_id: int, entry: int, bit: int, kernel: int, one: int, answer: int, cycle: int, now_fs: int
 ) -> None:
-    """A sector has come: by the transfer `one` from DRAM, or with the packet `answer` of the home slice."""
-    entry = find(m, slice_id, line)
+    """A sector of an MSHR's line has come: by the transfer `one` from DRAM, or with the packet `answer` of
+    the home slice.
+    """
     holder = miss(m.misses, entry)
     holder.pending &= ~bit
     count(m, kernel, C_FILL, 1)
     # The way of a line on its way is kept; only a line without one may have got one since.
     slot = holder.slot
     if slot == FREE:
-        slot = slot_of(m, slice_id, line)
+        slot = slot_of(m, slice_id, holder.line)
     if slot != FREE and not holder.stale & bit:
         l2_line(m.l2_lines, slot).valid |= bit
     _serve_waiters(m, slice_id, entry, bit, slot, one, answer, cycle, now_fs)
@@ -274,7 +275,8 @@ def answered(m: Any, index: int, cycle: int, now_fs: int) -> None:
     """Sectors from the home slice."""
     answer = packet(m.packets, index)
     mark(answer, PARTITION_LINK, now_fs)
+    entry = find(m, answer.near, answer.line)
     for sector in range(3, -1, -1):
         if answer.sectors >> sector & 1:
-            arrive(m, answer.near, answer.line, 1 << sector, answer.kernel, NO_ANSWER, index, cycle, now_fs)
+            arrive(m, answer.near, entry, 1 << sector, answer.kernel, NO_ANSWER, index, cycle, now_fs)
     give(m, P_PACKETS, index)

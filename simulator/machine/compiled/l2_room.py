@@ -14,7 +14,7 @@ from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.jit import bit_count, compiled, load
 from simulator.machine.compiled.l2_tags import is_pinned, replace, slot_of, victim
 from simulator.machine.compiled.layout_memory import l2_line, slice_at
-from simulator.machine.compiled.memory_front import has_write_places, write_back
+from simulator.machine.compiled.memory_front import has_write_place, write_back
 from simulator.machine.state_l2 import FREE, WAY, WRITE_PLACE
 from simulator.statistics.schema import INDEX
 
@@ -26,7 +26,7 @@ def clean(m: Any, slice_id: int, slot: int, now_fs: int) -> int:
     """Write the dirty sectors of a line back, and keep it; 0 when DRAM has no places for them."""
     one = l2_line(m.l2_lines, slot)
     line = load(m.l2_tags, slot)
-    if not has_write_places(m, slice_id, line, one.dirty):
+    if not has_write_place(m, slice_id, line):
         return 0
     count(m, one.owner, C_WRITEBACKS, bit_count(one.dirty))
     write_back(m, slice_id, line, one.dirty, one.owner, now_fs)

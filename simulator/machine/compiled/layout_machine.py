@@ -124,7 +124,7 @@ NUMBERS = """
     request_bytes reply_bytes reply_fifo reply_capacity lookahead link_bytes side_slices l2_partitions
     l2_sets l2_ways l2_mshrs l2_merges l2_queue_depth miss_chains slice_bytes slice_request_bytes
     access_cycles before_cycles after_cycles atomic_tenths write_back_lines groups part_slices part_channels
-    part_pseudos there_fs back_cycles controller_fs burst_fs lanes bank_count all_banks read_depth
+    part_pseudos whole_lines there_fs back_cycles controller_fs burst_fs lanes bank_count all_banks read_depth
     write_depth drain_high drain_low
     age_limit closed_page refresh postpone refi refi_pb burst_clocks segments bank_bits group_bits
     bank_folds bank_rotation act_pre act_act_bank act_act_group act_act_pc four_acts act_refresh_bank

@@ -61,29 +61,30 @@ L2_WAITER = plain("""
 TRANSFER = plain(
     """
     next        following one of a queue or of its bank
-    number      age in its channel
+    number      age in its channel of its first sector; the others follow
     row         its row
     queued_ck   when it came to its channel
-    sector      sector in the pseudo-channel
+    sector      sector 0 of its line, in the pseudo-channel
     key         what it waits for: a time
     order       place among equal times
     before@4    the one before in a sorted queue or of its bank
     chain@4     next write-back of a chain of unwritten sectors
     arrive_fs   at the controller
-    first_ck    first DRAM command issued for it, −1 before
+    first_ck    first DRAM command issued for its first sector, −1 before
     column_ck   its column command
     done_ck     end of its data burst
     line        read: line of memory
     kernel@4    kernel that it is charged to
     where@4     its pseudo-channel
+    entry@4     read: MSHR that waits for it
     slice@2     read: slice that asked
-    bit@1       read: sector of the line, 0–3
+    sectors@1   sectors of the line, as a bit mask
     writes@1    whether it writes
-    opened@1    what it found: its row open, the bank closed, another row open
+    opened@1    what its first sector found: its row open, the bank closed, another row open
 """,
     whole_lines=True,
 )
-"""A sector on its way to DRAM and back; it stands in one list at a time."""
+"""Sectors of a line in a row, on their way to DRAM, or one of them on its way back; in one list at a time."""
 CHANNEL = plain("""
     row_slot        first free slot of the row-command bus
     requests        requests queued

@@ -1,26 +1,30 @@
 """Between the L2 slices of a memory partition and its DRAM channels: the path to the controllers, and waiting
 in front of them.
 
-The machine of the reference engine's file of this name. Sectors of write-backs that are not yet in a
-channel's queue stand in small chains by their low bits.
+The machine of the reference engine's file of this name. Where the sectors of a line share a DRAM row, they
+travel as one transfer, which is divided when only some of them may go on. Write-backs that are not yet in a
+channel's queue stand in small chains by the low bits of their place.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from hwmodels.coalescing import SECTORS_PER_LINE
 from hwmodels.dram.address_map import split_pseudo_channel, split_sector
 from hwmodels.dram.dealing import dealt_sector
 from hwmodels.slice_hash import local_line
 from simulator.machine.compiled.counts import count
-from simulator.machine.compiled.dram import next_ck, push_read, push_write
+from simulator.machine.compiled.dram import advance, answer_at_once, answered_by_write, next_ck
 from simulator.machine.compiled.dram import tick as tick_channel
-from simulator.machine.compiled.jit import compiled, inlined, load, store
+from simulator.machine.compiled.dram_queue import decoded, push
+from simulator.machine.compiled.jit import bit_count, compiled, inlined, load, lowest_bit, store
 from simulator.machine.compiled.layout import P_TRANSFERS, queue
 from simulator.machine.compiled.layout_memory import channel, partition, pseudo, transfer_at
 from simulator.machine.compiled.pools import take
 from simulator.machine.compiled.transfers import (
     append_transfer,
+    divide,
     first_transfer_key,
     insert_transfer,
     pull_transfer,
@@ -37,56 +41,67 @@ CHAINS = 64
 
 @inlined
 def first_sector(m: Any, slice_id: int, line: int) -> int:
-    """Number, inside the partition, of the line's sector 0; XOR a sector (0–3) with it for the others."""
+    """Number, inside the partition, of the line's sector 0; the others follow it."""
     return dealt_sector(
         local_line(line, m.slices, m.l2_partitions), 0, slice_id % m.part_slices, m.part_slices
     )
 
 
 @inlined
-def _put_on_way(m: Any, part: int, entry: int, arrive_fs: int, place: int, kernel: int) -> None:
-    """Send a transfer to the controller of its sector, which has number `place` in the partition."""
+def _transfer(m: Any, part: int, first: int, sectors: int, kernel: int, arrive_fs: int) -> int:
+    """Send a transfer to the controller of a line, whose sector 0 has number `first` in the partition."""
     state = partition(m.partitions, part)
     state.number += 1
+    entry = take(m, P_TRANSFERS)
     one = transfer_at(m.transfers, entry)
-    one.where = part * m.part_pseudos + split_pseudo_channel(place, m.part_pseudos)
-    one.sector = split_sector(place, m.part_pseudos)
+    one.where = part * m.part_pseudos + split_pseudo_channel(first, m.part_pseudos)
+    one.sector = split_sector(first, m.part_pseudos)
+    one.sectors = sectors
     one.kernel = kernel
     one.arrive_fs = arrive_fs
     insert_transfer(m, m.q_on_way + part, entry, arrive_fs, state.number)
     state.way_fs = min(state.way_fs, arrive_fs)
     state.due_fs = min(state.due_fs, (arrive_fs + m.clock_fs - 1) // m.clock_fs * m.clock_fs)
+    return entry
+
+
+@inlined
+def _together(m: Any, sectors: int) -> int:
+    """Of these sectors the first, and those that travel with it."""
+    return sectors if m.whole_lines else sectors & -sectors
 
 
 @compiled
-def fetch(m: Any, slice_id: int, line: int, sectors: int, kernel: int, leaves_fs: int) -> None:
-    """Read sectors of a line; the requests leave the slice at `leaves_fs`."""
+def fetch(
+    m: Any, slice_id: int, line: int, sectors: int, miss_entry: int, kernel: int, leaves_fs: int
+) -> None:
+    """Read sectors of a line for an MSHR; the requests leave the slice at `leaves_fs`."""
     part = slice_id // m.part_slices
     first = first_sector(m, slice_id, line)
-    arrive_fs = leaves_fs + m.there_fs
-    for bit in range(4):
-        if sectors >> bit & 1:
-            entry = take(m, P_TRANSFERS)
-            one = transfer_at(m.transfers, entry)
-            one.writes = 0
-            one.slice = slice_id
-            one.line = line
-            one.bit = bit
-            _put_on_way(m, part, entry, arrive_fs, first ^ bit, kernel)
+    while sectors:
+        going = _together(m, sectors)
+        sectors ^= going
+        one = transfer_at(m.transfers, _transfer(m, part, first, going, kernel, leaves_fs + m.there_fs))
+        one.writes = 0
+        one.slice = slice_id
+        one.line = line
+        one.entry = miss_entry
 
 
 @compiled
-def has_write_places(m: Any, slice_id: int, line: int, sectors: int) -> int:
-    """Whether the pseudo-channels of these sectors have room for one more write each."""
-    part = slice_id // m.part_slices
-    first = first_sector(m, slice_id, line)
-    for bit in range(4):
-        if sectors >> bit & 1:
-            where = part * m.part_pseudos + split_pseudo_channel(first ^ bit, m.part_pseudos)
-            pc = pseudo(m.pseudos, where)
-            if pc.outside + pc.waiting[WRITE] >= m.write_depth:
-                return 0
-    return 1
+def has_write_place(m: Any, slice_id: int, line: int) -> int:
+    """Whether the pseudo-channel of a line has room for one more write."""
+    where = slice_id // m.part_slices * m.part_pseudos + split_pseudo_channel(
+        first_sector(m, slice_id, line), m.part_pseudos
+    )
+    pc = pseudo(m.pseudos, where)
+    return 1 if pc.outside + pc.waiting[WRITE] < m.write_depth else 0
+
+
+@inlined
+def _chain(where: int, sector: int) -> int:
+    """Where the chain of unwritten sectors begins that sectors of this line are in."""
+    return where * CHAINS + sector // SECTORS_PER_LINE % CHAINS
 
 
 @compiled
@@ -94,34 +109,36 @@ def write_back(m: Any, slice_id: int, line: int, sectors: int, kernel: int, leav
     """Write sectors of an evicted line."""
     part = slice_id // m.part_slices
     first = first_sector(m, slice_id, line)
-    for bit in range(4):
-        if sectors >> bit & 1:
-            entry = take(m, P_TRANSFERS)
-            one = transfer_at(m.transfers, entry)
-            one.writes = 1
-            _put_on_way(m, part, entry, leaves_fs + m.there_fs, first ^ bit, kernel)
-            pseudo(m.pseudos, one.where).outside += 1
-            chain = one.where * CHAINS + one.sector % CHAINS
-            one.chain = load(m.unwritten, chain)
-            store(m.unwritten, chain, entry)
+    while sectors:
+        going = _together(m, sectors)
+        sectors ^= going
+        entry = _transfer(m, part, first, going, kernel, leaves_fs + m.there_fs)
+        one = transfer_at(m.transfers, entry)
+        one.writes = 1
+        pseudo(m.pseudos, one.where).outside += bit_count(going)
+        chain = _chain(one.where, one.sector)
+        one.chain = load(m.unwritten, chain)
+        store(m.unwritten, chain, entry)
 
 
 @inlined
-def _is_unwritten(m: Any, where: int, sector: int) -> int:
-    entry = load(m.unwritten, where * CHAINS + sector % CHAINS)
+def _unwritten(m: Any, where: int, sector: int) -> int:
+    """The sectors of a line, whose sector 0 is given, that have not got their places in the queue."""
+    sectors = 0
+    entry = load(m.unwritten, _chain(where, sector))
     while entry >= 0:
         one = transfer_at(m.transfers, entry)
         if one.sector == sector:
-            return 1
+            sectors |= one.sectors
         entry = one.chain
-    return 0
+    return sectors
 
 
 @compiled
 def _note_written(m: Any, entry: int) -> None:
-    """A write-back has got its place in the channel's queue."""
+    """A write-back has got its places in the channel's queue."""
     one = transfer_at(m.transfers, entry)
-    chain = one.where * CHAINS + one.sector % CHAINS
+    chain = _chain(one.where, one.sector)
     other = load(m.unwritten, chain)
     if other == entry:
         store(m.unwritten, chain, one.chain)
@@ -132,38 +149,102 @@ def _note_written(m: Any, entry: int) -> None:
 
 
 @inlined
-def _read_may_go(m: Any, where: int) -> int:
-    """Whether the first read in front of a queue may join it now."""
-    head = queue(m.queues, m.q_front + 2 * where + READ).head
-    if head < 0 or pseudo(m.pseudos, where).waiting[READ] >= m.read_depth:
-        return 0
-    return 0 if _is_unwritten(m, where, transfer_at(m.transfers, head).sector) else 1
+def _part_of(m: Any, which: int, going: int) -> int:
+    """The first transfer of a queue, taken out, when all its sectors go; else one of those that go."""
+    head = queue(m.queues, which).head
+    if transfer_at(m.transfers, head).sectors == going:
+        return pull_transfer(m, which)
+    return divide(m, head, going)
 
 
 @inlined
-def _write_may_go(m: Any, where: int) -> int:
-    head = queue(m.queues, m.q_front + 2 * where + WRITE).head
-    return 1 if head >= 0 and pseudo(m.pseudos, where).waiting[WRITE] < m.write_depth else 0
+def _place_of(m: Any, one: Any) -> int:
+    """Row and bank of a transfer."""
+    return decoded(m, one.sector + lowest_bit(one.sectors))
+
+
+@inlined
+def _first_of(sectors: int, count: int) -> int:
+    """The first sectors of a mask, `count` at most."""
+    left = sectors
+    while left and count > 0:
+        left &= left - 1
+        count -= 1
+    return sectors ^ left
 
 
 @compiled
-def _push(m: Any, ch: int, ck: int) -> None:
-    """Fill the queues of a channel."""
-    state = channel(m.channels, ch)
-    for lane in range(m.lanes):
-        where = ch * m.lanes + lane
-        while _write_may_go(m, where):
-            entry = pull_transfer(m, m.q_front + 2 * where + WRITE)
+def _let_writes_in(m: Any, ch: int, lane: int, ck: int) -> None:
+    """Fill the write queue of a pseudo-channel."""
+    where = ch * m.lanes + lane
+    which = m.q_front + 2 * where + WRITE
+    pc = pseudo(m.pseudos, where)
+    while queue(m.queues, which).head >= 0 and pc.waiting[WRITE] < m.write_depth:
+        head = queue(m.queues, which).head
+        one = transfer_at(m.transfers, head)
+        going = _first_of(one.sectors, m.write_depth - pc.waiting[WRITE])
+        found = _place_of(m, one)
+        entry = _part_of(m, which, going)
+        if entry == head:
             _note_written(m, entry)
-            push_write(m, ch, lane, entry, ck)
-            state.waiting -= 1
-            pseudo(m.pseudos, where).outside -= 1
-            count(m, transfer_at(m.transfers, entry).kernel, C_DRAM_WRITES, 1)
-        while _read_may_go(m, where):
-            entry = pull_transfer(m, m.q_front + 2 * where + READ)
-            push_read(m, ch, lane, entry, ck)
-            state.waiting -= 1
-            count(m, transfer_at(m.transfers, entry).kernel, C_DRAM_READS, 1)
+        size = bit_count(going)
+        count(m, one.kernel, C_DRAM_WRITES, size)
+        advance(m, ch, ck)
+        push(m, ch, lane, WRITE, entry, found, ck)
+        channel(m.channels, ch).waiting -= size
+        pc.outside -= size
+
+
+@compiled
+def _let_reads_in(m: Any, ch: int, lane: int, ck: int) -> None:
+    """Fill the read queue of a pseudo-channel. A sector that still waits to be written holds up those behind
+    it; one whose write stands in the queue is answered by that.
+    """
+    where = ch * m.lanes + lane
+    which = m.q_front + 2 * where + READ
+    pc = pseudo(m.pseudos, where)
+    while queue(m.queues, which).head >= 0 and pc.waiting[READ] < m.read_depth:
+        one = transfer_at(m.transfers, queue(m.queues, which).head)
+        left = one.sectors
+        before = _unwritten(m, where, one.sector) & left
+        if before:
+            left &= (before & -before) - 1
+            if not left:
+                return
+        advance(m, ch, ck)
+        found = _place_of(m, one)
+        ready = answered_by_write(m, where, one.sector, found) & left
+        room = m.read_depth - pc.waiting[READ]
+        going = 0
+        given = 0
+        while left and room > 0:
+            bit = left & -left
+            left ^= bit
+            if ready & bit:
+                given |= bit
+            else:
+                going |= bit
+                room -= 1
+        blocked = one.sectors ^ going ^ given
+        size = bit_count(going | given)
+        count(m, one.kernel, C_DRAM_READS, size)
+        channel(m.channels, ch).waiting -= size
+        while given:
+            bit = given & -given
+            given ^= bit
+            answer_at_once(m, ch, lane, _part_of(m, which, bit), ck)
+        if going:
+            push(m, ch, lane, READ, _part_of(m, which, going), found, ck)
+        if blocked:
+            return
+
+
+@compiled
+def _fill(m: Any, ch: int, ck: int) -> None:
+    """Fill the queues of a channel."""
+    for lane in range(m.lanes):
+        _let_writes_in(m, ch, lane, ck)
+        _let_reads_in(m, ch, lane, ck)
 
 
 @compiled
@@ -178,7 +259,7 @@ def tick(m: Any, part: int, ck: int) -> int:
         where = one.where
         append_transfer(m, m.q_front + 2 * where + (WRITE if one.writes else READ), entry)
         state = channel(m.channels, where // m.lanes)
-        state.waiting += 1
+        state.waiting += bit_count(one.sectors)
         state.retry = 1
         state.due = ck
     freed = 0
@@ -188,7 +269,7 @@ def tick(m: Any, part: int, ck: int) -> int:
         if state.due <= ck:
             if state.retry:
                 state.retry = 0
-                _push(m, ch, ck)
+                _fill(m, ch, ck)
             tick_channel(m, ch, ck)
             state.due = next_ck(m, ch, ck)
             if (state.read or state.wrote) and state.waiting:

@@ -62,7 +62,7 @@ def _tick_l2(m: Any, part: int, cycle: int, now_fs: int) -> None:
         index = pull_transfer(m, m.q_returned + part)
         own.returned = first_transfer_key(m, m.q_returned + part)
         one = transfer_at(m.transfers, index)
-        arrive_sector(m, one.slice, one.line, 1 << one.bit, one.kernel, index, NO_ANSWER, cycle, now_fs)
+        arrive_sector(m, one.slice, one.entry, one.sectors, one.kernel, index, NO_ANSWER, cycle, now_fs)
         give(m, P_TRANSFERS, index)
     for slice_id in range(part * m.part_slices, (part + 1) * m.part_slices):
         if slice_at(m.slice_states, slice_id).due <= cycle:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.jit import ahead, compiled, inlined
-from simulator.machine.compiled.layout import queue
+from simulator.machine.compiled.layout import P_TRANSFERS, queue
 from simulator.machine.compiled.layout_memory import TRANSFER, transfer_at
+from simulator.machine.compiled.pools import take
 from simulator.machine.order import NEVER
 
 ask_transfer = ahead(TRANSFER)
@@ -69,6 +70,25 @@ def pull_transfer(m: Any, which: int) -> int:
         ask_transfer(m.transfers, one.next)
     line.count -= 1
     return entry
+
+
+@compiled
+def divide(m: Any, entry: int, sectors: int) -> int:
+    """A transfer of its own for some sectors of one that stands in a queue and keeps the rest."""
+    one = transfer_at(m.transfers, entry)
+    one.sectors ^= sectors
+    index = take(m, P_TRANSFERS)
+    part = transfer_at(m.transfers, index)
+    part.sectors = sectors
+    part.sector = one.sector
+    part.line = one.line
+    part.where = one.where
+    part.kernel = one.kernel
+    part.entry = one.entry
+    part.slice = one.slice
+    part.writes = one.writes
+    part.arrive_fs = one.arrive_fs
+    return index
 
 
 @inlined
