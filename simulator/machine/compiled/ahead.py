@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.machine.compiled import layout, layout_sm
+from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.inbox import WAYS
 from simulator.machine.compiled.jit import ahead, compiled, inlined
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS
@@ -28,6 +28,7 @@ ask_line = ahead(LINE)
 ask_packet = ahead(layout.PACKET)
 ask_mshr = ahead(layout_sm.MSHR)
 ask_waiter = ahead(layout_sm.WAITER)
+L2_LINE_BYTES = layout_memory.L2_LINE.itemsize
 REQUEST_LINES = 5
 """Lines of a request that its end reads and writes."""
 REQUEST_STRIDE = layout_sm.REQUEST.itemsize // layout.LINE_BYTES
@@ -46,6 +47,7 @@ def _look_up(m: Any, one: Any) -> None:
     for way in range(first, first + m.l2_ways, INTEGERS):
         ask_line(m.l2_tags + layout.INTEGER_BYTES * way, 0)
         ask_line(m.l2_stamps + layout.INTEGER_BYTES * way, 0)
+        ask_line(m.l2_lines + L2_LINE_BYTES * way, 0)
     ask_line(m.miss_heads + layout.INTEGER_BYTES * chain_of(m, one.slice, one.line), 0)
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from hwmodels.coalescing import SECTORS_PER_LINE
 from simulator.machine.compiled.dram_queue import choose_mode, first_of_row, look_again, place, remove
-from simulator.machine.compiled.jit import compiled, inlined, lowest_bit
+from simulator.machine.compiled.jit import ahead, compiled, inlined, lowest_bit
 from simulator.machine.compiled.layout import P_TRANSFERS
 from simulator.machine.compiled.layout_memory import (
+    MISS,
     MOST_GROUPS,
     bank_at,
     channel,
@@ -33,6 +34,9 @@ D_HITS = _PLACE["row_hits"]
 D_TURNAROUNDS, D_BUSY = _PLACE["turnarounds"], _PLACE["busy_clocks"]
 
 
+ask_miss = ahead(MISS)
+
+
 @compiled
 def complete(m: Any, ch: int, index: int, done: int, first: int, column: int) -> None:
     """The burst of a sector is known: send what has been read on its way back, or note that a write has left
@@ -45,6 +49,7 @@ def complete(m: Any, ch: int, index: int, done: int, first: int, column: int) ->
         give(m, P_TRANSFERS, index)
         return
     state.read = 1
+    ask_miss(m.misses, one.entry)
     one.first_ck = first
     one.column_ck = column
     one.done_ck = done

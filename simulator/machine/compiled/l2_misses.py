@@ -11,13 +11,14 @@ from typing import Any
 
 from simulator.machine.compiled.counts import count, mark
 from simulator.machine.compiled.inbox import send_packet
-from simulator.machine.compiled.jit import compiled, inlined, load, store
+from simulator.machine.compiled.jit import ahead, compiled, inlined, load, store
 from simulator.machine.compiled.l2_output import CROSSINGS, REQUESTS, acknowledge, leave, queue_of
 from simulator.machine.compiled.l2_tags import pin, slot_of, unpin
 from simulator.machine.compiled.layout import (
     P_L2_WAITERS,
     P_MISSES,
     P_PACKETS,
+    PACKET,
     PHASE_COUNT,
     packet,
     queue,
@@ -45,6 +46,9 @@ from simulator.statistics.schema import INDEX
 C_FILL = INDEX["l2_fill_sectors"]
 INPUT_METER, LINK_METER, MSHR_METER = range(3)
 NO_ANSWER = -1
+
+
+ask_packet = ahead(PACKET)
 
 
 @inlined
@@ -210,6 +214,7 @@ def _serve_waiters(
             waiter.sectors ^= bit
         if waiter.sectors:
             before = index
+            ask_packet(m.packets, waiter.reply)
         else:
             reply = packet(m.packets, waiter.reply)
             if not waiter.own & bit:
