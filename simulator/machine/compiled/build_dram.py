@@ -90,7 +90,15 @@ def build_dram(store: Store, gpu: Gpu) -> None:
     )
     table["refresh_left"] = every
     table = store.records(
-        "banks", layout_memory.BANK, pseudos * banks, open_row=-1, head=-1, tail=-1, column_key=-1, row_key=-1
+        "banks",
+        layout_memory.BANK,
+        pseudos * banks,
+        open_row=-1,
+        head=-1,
+        tail=-1,
+        hit=-1,
+        column_key=-1,
+        row_key=-1,
     )
     table["group"] = np.arange(pseudos * banks) % banks // dram.banks_per_group
     store.integers("key_table", pseudos * 4 * banks)

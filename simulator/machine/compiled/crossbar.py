@@ -15,7 +15,7 @@ from simulator.machine.compiled.jit import compiled, load
 from simulator.machine.compiled.layout import P_NODES, component, node, packet
 from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.pools import give
-from simulator.machine.compiled.routing import crosses, owner
+from simulator.machine.compiled.routing import crosses, owner, side_of
 from simulator.machine.messages import (
     ACK,
     LINK_INVALIDATE,
@@ -48,7 +48,7 @@ def _reply(m: Any, entry: int, cycle: int, now_fs: int) -> None:
     one = node(m.nodes, entry)
     if crosses(m, one.sm, one.slice):
         mark(packet(m.packets, one.what), CROSSBAR_REPLY, now_fs)
-        partition_link.add(m, one.slice // m.side_slices, cycle, entry)
+        partition_link.add(m, side_of(m, one.slice), cycle, entry)
     else:
         crossbar_replies.append(m, entry, now_fs)
 
@@ -76,7 +76,7 @@ def _consume(m: Any, cycle: int, now_fs: int) -> None:
             to = owner(m, packet(m.packets, one.what).near)
             pass_on(m, entry, to, now_fs, m.crossing_out_fs, kind)
         else:
-            partition_link.add(m, one.slice // m.side_slices, cycle, entry)
+            partition_link.add(m, side_of(m, one.slice), cycle, entry)
 
 
 @compiled

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from hwmodels.coalescing import SECTORS_PER_LINE
-from simulator.machine.compiled.dram_queue import choose_mode, first_of_row, look_again, place, remove
+from simulator.machine.compiled.dram_queue import choose_mode, look_again, place, remove, set_open_row
 from simulator.machine.compiled.jit import ahead, compiled, inlined, lowest_bit
 from simulator.machine.compiled.layout import P_TRANSFERS
 from simulator.machine.compiled.layout_memory import (
+    L2_LINE,
     MISS,
     MOST_GROUPS,
     bank_at,
@@ -35,6 +36,7 @@ D_TURNAROUNDS, D_BUSY = _PLACE["turnarounds"], _PLACE["busy_clocks"]
 
 
 ask_miss = ahead(MISS)
+ask_l2_line = ahead(L2_LINE)
 
 
 @compiled
@@ -50,6 +52,7 @@ def complete(m: Any, ch: int, index: int, done: int, first: int, column: int) ->
         return
     state.read = 1
     ask_miss(m.misses, one.entry)
+    ask_l2_line(m.l2_lines, one.slot)
     one.first_ck = first
     one.column_ck = column
     one.done_ck = done
@@ -74,7 +77,7 @@ def take_row_slots(m: Any, ch: int, ck: int, slots: int) -> None:
 def close(m: Any, where: int, bank: Any, ck: int) -> None:
     """Close the row of a bank at `ck`."""
     pc = pseudo(m.pseudos, where)
-    bank.open_row = -1
+    set_open_row(m, bank, -1)
     bank.next_act = max(bank.next_act, ck + m.pre_act)
     bank.next_refresh = max(bank.next_refresh, ck + m.pre_refresh_bank)
     pc.next_refresh_all = max(pc.next_refresh_all, ck + m.pre_refresh_all)
@@ -94,7 +97,7 @@ def activate(m: Any, ch: int, where: int, bank: Any, row: int, ck: int) -> None:
     take_row_slots(m, ch, ck, m.act_slots)
     pc = pseudo(m.pseudos, where)
     group = bank.group
-    bank.open_row = row
+    set_open_row(m, bank, row)
     bank.next_column[READ] = ck + m.act_column[READ]
     bank.next_column[WRITE] = ck + m.act_column[WRITE]
     bank.next_pre = ck + m.act_pre
@@ -130,10 +133,9 @@ def issue_row(m: Any, ch: int, where: int, number: int, ck: int) -> None:
     else:
         if request.opened == 0:
             request.opened = 1
-        row = request.row
-        activate(m, ch, where, bank, row, ck)
+        activate(m, ch, where, bank, request.row, ck)
         for mode in range(2):
-            if first_of_row(m, bank, mode, row) >= 0:
+            if bank.hit[mode] >= 0:
                 place(m, where, number, mode, ck)
 
 
@@ -175,7 +177,7 @@ def issue_column(m: Any, ch: int, where: int, number: int, ck: int) -> None:
     pc = pseudo(m.pseudos, where)
     bank = bank_at(m.banks, where * m.bank_count + number)
     mode = pc.mode
-    index = first_of_row(m, bank, mode, bank.open_row)
+    index = bank.hit[mode]
     request = transfer_at(m.transfers, index)
     bank.waiting[mode] -= 1
     state.requests -= 1
@@ -190,11 +192,7 @@ def issue_column(m: Any, ch: int, where: int, number: int, ck: int) -> None:
         pc.bus_mode = mode
     _move_clocks(m, pc, bank, mode, ck)
     _serve_first_sector(m, ch, bank, mode, index, ck)
-    if (
-        m.closed_page
-        and first_of_row(m, bank, READ, bank.open_row) < 0
-        and first_of_row(m, bank, WRITE, bank.open_row) < 0
-    ):
+    if m.closed_page and bank.hit[READ] < 0 and bank.hit[WRITE] < 0:
         # The closed-page policy: the row closes by itself once the command allows, free on the row bus.
         close(m, where, bank, max(bank.next_pre, ck))
         for other in range(2):

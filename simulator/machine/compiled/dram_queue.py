@@ -53,15 +53,24 @@ def held_place(mode: int, row: int) -> int:
 
 
 @inlined
-def first_of_row(m: Any, bank: Any, mode: int, row: int) -> int:
-    """The oldest request of a bank for a row, −1 for none; most that are not there are not searched for."""
-    index = bank.head[mode] if row >= 0 and bank.held[held_place(mode, row)] else -1
+def _find_hit(m: Any, bank: Any, mode: int, start: int) -> None:
+    """Search a bank's requests for its open row, from one on; most that are not there are not searched."""
+    row = bank.open_row
+    index = start if row >= 0 and bank.held[held_place(mode, row)] else -1
     while index >= 0:
         one = transfer_at(m.transfers, index)
         if one.row == row:
             break
         index = one.next
-    return index
+    bank.hit[mode] = index
+
+
+@compiled
+def set_open_row(m: Any, bank: Any, row: int) -> None:
+    """Open a row of a bank, or close the bank with row −1."""
+    bank.open_row = row
+    for mode in range(2):
+        _find_hit(m, bank, mode, bank.head[mode])
 
 
 @compiled
@@ -83,7 +92,10 @@ def push(m: Any, ch: int, lane: int, mode: int, index: int, found: int, ck: int)
     size = bit_count(one.sectors)
     state.arrivals += size
     state.requests += size
-    same = first_of_row(m, bank, mode, row)
+    matters = bank.waiting[mode] == 0
+    if row == bank.open_row and bank.hit[mode] < 0:
+        bank.hit[mode] = index
+        matters = True
     bank.held[held_place(mode, row)] += 1
     one.before = bank.tail[mode]
     if bank.tail[mode] < 0:
@@ -94,7 +106,7 @@ def push(m: Any, ch: int, lane: int, mode: int, index: int, found: int, ck: int)
     for sector in range(size):
         pc.waiting[mode] += 1
         bank.waiting[mode] += 1
-        if sector == 0 and same < 0 and (bank.waiting[mode] == 1 or row == bank.open_row):
+        if sector == 0 and matters:
             place(m, where, number, mode, ck)
         if pc.mode != mode or mode == WRITE:
             choose_mode(m, ch, where, ck)
@@ -113,6 +125,8 @@ def remove(m: Any, bank: Any, mode: int, index: int) -> None:
         bank.tail[mode] = one.before
     else:
         transfer_at(m.transfers, one.next).before = one.before
+    if bank.hit[mode] == index:
+        _find_hit(m, bank, mode, one.next)
 
 
 @compiled
@@ -148,9 +162,7 @@ def place(m: Any, where: int, number: int, mode: int, ck: int) -> None:
     row = -1
     if bank.waiting[mode] and not bank.reserved:
         oldest = transfer_at(m.transfers, bank.head[mode])
-        hit = -1
-        if bank.open_row >= 0:
-            hit = first_of_row(m, bank, mode, bank.open_row)
+        hit = bank.hit[mode]
         if hit >= 0 and (oldest.row == bank.open_row or ck - oldest.queued_ck <= m.age_limit):
             column = transfer_at(m.transfers, hit).number << KEY_BITS | number
         else:

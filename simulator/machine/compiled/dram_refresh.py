@@ -10,7 +10,7 @@ from typing import Any
 
 from hwmodels.dram.refresh import first_due, refresh_bank
 from simulator.machine.compiled.dram_command import D_PRECHARGES, D_REFRESHES, precharge, take_row_slots
-from simulator.machine.compiled.dram_queue import place
+from simulator.machine.compiled.dram_queue import place, set_open_row
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.layout_memory import bank_at, channel, pseudo
 from simulator.machine.state_dram import FAR
@@ -151,7 +151,7 @@ def _issue_all_bank(m: Any, ch: int, where: int, ck: int) -> None:
     for number in range(m.bank_count):
         bank = bank_at(m.banks, where * m.bank_count + number)
         if bank.open_row >= 0:
-            bank.open_row = -1
+            set_open_row(m, bank, -1)
             open_banks += 1
     if open_banks:
         take_row_slots(m, ch, ck, m.pre_slots)

@@ -77,6 +77,7 @@ TRANSFER = plain(
     kernel@4    kernel that it is charged to
     where@4     its pseudo-channel
     entry@4     read: MSHR that waits for it
+    slot@4      read: slot that it goes to, −1 for none
     slice@2     read: slice that asked
     sectors@1   sectors of the line, as a bit mask
     writes@1    whether it writes
@@ -135,6 +136,7 @@ BANK = plain(
     open_row      −1 when closed
     head@4:2      oldest of them
     tail@4:2      youngest of them
+    hit@4:2       oldest of them for the open row, −1 for none
     waiting@2:2   queued requests by mode
     held@2:8      of these, by mode and two bits of the row
     group@1       its bank group

@@ -14,11 +14,23 @@ from simulator.machine.messages import READ
 
 
 @inlined
+def side_of(m: Any, slice_id: int) -> int:
+    """The L2 partition of a slice: there are one or two."""
+    return 1 if slice_id >= m.side_slices else 0
+
+
+@inlined
+def _place_on_side(m: Any, slice_id: int) -> int:
+    """Number of a slice in its L2 partition."""
+    return slice_id - m.side_slices if slice_id >= m.side_slices else slice_id
+
+
+@inlined
 def crosses(m: Any, sm: int, slice_id: int) -> int:
     """Whether an SM and a slice lie in different L2 partitions."""
     if m.l2_partitions == 1:
         return 0
-    return 1 if load(m.partition_of_sm, sm) != slice_id // m.side_slices else 0
+    return 1 if load(m.partition_of_sm, sm) != side_of(m, slice_id) else 0
 
 
 @compiled
@@ -28,7 +40,7 @@ def route(m: Any, one: Any) -> None:
     one.slice = home
     one.near = home
     if m.l2_partitions > 1:
-        one.near = load(m.partition_of_sm, one.sm) * m.side_slices + home % m.side_slices
+        one.near = load(m.partition_of_sm, one.sm) * m.side_slices + _place_on_side(m, home)
         if one.operation == READ:
             one.slice = one.near
 
@@ -36,7 +48,7 @@ def route(m: Any, one: Any) -> None:
 @inlined
 def distance(m: Any, sm: int, slice_id: int) -> int:
     """Cycles beyond the nearest pair; a slice across the link counts as its peer on this side."""
-    return load(m.distances, sm * m.side_slices + slice_id % m.side_slices)
+    return load(m.distances, sm * m.side_slices + _place_on_side(m, slice_id))
 
 
 @inlined
