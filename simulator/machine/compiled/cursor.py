@@ -7,13 +7,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled.expression import lane_offsets, put_offsets, uniform
+from simulator.machine.compiled.expression import (
+    OWN_OFFSETS,
+    kept_pattern,
+    lane_offsets,
+    put_offsets,
+    uniform,
+)
 from simulator.machine.compiled.jit import compiled, inlined, load
 from simulator.machine.compiled.layout_sm import (
     LANES,
     expression,
     guard_at,
     instruction,
+    kept_offsets,
     kernel_at,
     mark_at,
     pattern_at,
@@ -33,6 +40,15 @@ BLOCK, BLOCK_X, BLOCK_Y, BLOCK_Z, WARP = (
 )
 
 
+@inlined
+def _inside(mask: int, base: int, offsets: Any, guard: Any) -> int:
+    """The lanes of a mask that a guard lets through."""
+    for lane in range(LANES):
+        if not guard.low <= base + offsets[lane] < guard.high:
+            mask &= ~(1 << lane)
+    return mask
+
+
 @compiled
 def _guarded(m: Any, warp: Any, mask: int) -> int:
     one = instruction(m.instructions, warp.following)
@@ -40,20 +56,21 @@ def _guarded(m: Any, warp: Any, mask: int) -> int:
         guard = guard_at(m.guards, index)
         source = expression(m.expressions, guard.expression)
         base = uniform(m, guard.expression, warp)
-        if source.lane_count == 0:
-            if base + source.low >= guard.low and base + source.high < guard.high:
+        low, high, pattern = source.low, source.high, source.pattern
+        if source.lane_count:
+            slot, added = kept_pattern(m, guard.expression, warp)
+            if slot == OWN_OFFSETS:
+                base += lane_offsets(m, guard.expression, warp, m.scratch)
+                mask = _inside(mask, base, m.scratch, guard)
                 continue
-            if base + source.high < guard.low or base + source.low >= guard.high:
-                return 0
-            offsets = pattern_at(m.patterns, source.pattern).offsets
-            for lane in range(LANES):
-                if not guard.low <= base + offsets[lane] < guard.high:
-                    mask &= ~(1 << lane)
-        else:
-            base += lane_offsets(m, guard.expression, warp, m.scratch)
-            for lane in range(LANES):
-                if not guard.low <= base + m.scratch[lane] < guard.high:
-                    mask &= ~(1 << lane)
+            kept = kept_offsets(m.kept_offsets, slot)
+            base += added
+            low, high, pattern = kept.low, kept.high, m.first_kept + slot
+        if base + low >= guard.low and base + high < guard.high:
+            continue
+        if base + high < guard.low or base + low >= guard.high:
+            return 0
+        mask = _inside(mask, base, pattern_at(m.patterns, pattern).offsets, guard)
     return mask
 
 

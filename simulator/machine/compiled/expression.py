@@ -22,7 +22,7 @@ from simulator.machine.compiled.layout_sm import (
 
 OWN_OFFSETS = -1
 """The pattern of a request that holds its offsets itself."""
-KEPT_PATTERNS, TRIES = 1024, 4
+KEPT_PATTERNS, TRIES = 8192, 4
 """Places for patterns that come up in the run, a power of two, and how many are looked at."""
 
 
@@ -84,10 +84,44 @@ def _is_kept(m: Any, kept: Any, which: int, terms: int) -> int:
 def _keep(m: Any, slot: int, which: int, warp: Any, added: int) -> None:
     """Make a pattern of an expression's present offsets."""
     kept = kept_offsets(m.kept_offsets, slot)
+    offsets = pattern_at(m.patterns, m.first_kept + slot).offsets
     kept.expression = which
-    kept.shift = lane_offsets(m, which, warp, pattern_at(m.patterns, m.first_kept + slot).offsets) - added
+    kept.shift = lane_offsets(m, which, warp, offsets) - added
+    kept.low = 0
+    kept.high = 0
+    for lane in range(LANES):
+        kept.low = min(kept.low, offsets[lane])
+        kept.high = max(kept.high, offsets[lane])
     for index in range(expression(m.expressions, which).lane_count):
         kept.residues[index] = m.residues[index]
+
+
+@compiled
+def kept_pattern(m: Any, which: int, warp: Any) -> tuple[int, int]:
+    """Of an expression with quotients of the lane: where its present offsets are kept, or OWN_OFFSETS where
+    they are not; and what they add to the base.
+    """
+    source = expression(m.expressions, which)
+    if source.lane_count > MOST_LANE_TERMS:
+        return OWN_OFFSETS, 0
+    added = 0
+    mixed = which
+    for index in range(source.lane_count):
+        term = quotient(m.quotients, source.lane_terms + index)
+        part = _sum(m, term.offset, term.pairs, term.pair_count, warp)
+        residue = part % term.period
+        if not term.modulus:
+            added += term.coefficient * ((part - residue) // term.divisor)
+        m.residues[index] = residue
+        mixed = mixed * 31 + residue
+    for tries in range(TRIES):
+        slot = ((mixed ^ mixed >> 10) + tries) & (KEPT_PATTERNS - 1)
+        kept = kept_offsets(m.kept_offsets, slot)
+        if kept.expression < 0:
+            _keep(m, slot, which, warp, added)
+        if _is_kept(m, kept, which, source.lane_count):
+            return slot, added + kept.shift
+    return OWN_OFFSETS, 0
 
 
 @compiled
@@ -95,25 +129,9 @@ def put_offsets(m: Any, which: int, warp: Any, request: Any) -> int:
     """Give a request the offsets of an expression with quotients of the lane, as a pattern if they are one;
     returns what they add to the base.
     """
-    source = expression(m.expressions, which)
-    if source.lane_count <= MOST_LANE_TERMS:
-        added = 0
-        mixed = which
-        for index in range(source.lane_count):
-            term = quotient(m.quotients, source.lane_terms + index)
-            part = _sum(m, term.offset, term.pairs, term.pair_count, warp)
-            residue = part % term.period
-            if not term.modulus:
-                added += term.coefficient * ((part - residue) // term.divisor)
-            m.residues[index] = residue
-            mixed = mixed * 31 + residue
-        for tries in range(TRIES):
-            slot = ((mixed ^ mixed >> 10) + tries) & (KEPT_PATTERNS - 1)
-            kept = kept_offsets(m.kept_offsets, slot)
-            if kept.expression < 0:
-                _keep(m, slot, which, warp, added)
-            if _is_kept(m, kept, which, source.lane_count):
-                request.pattern = m.first_kept + slot
-                return added + kept.shift
-    request.pattern = OWN_OFFSETS
-    return lane_offsets(m, which, warp, request.offsets)
+    slot, added = kept_pattern(m, which, warp)
+    if slot == OWN_OFFSETS:
+        request.pattern = OWN_OFFSETS
+        return lane_offsets(m, which, warp, request.offsets)
+    request.pattern = m.first_kept + slot
+    return added

@@ -15,11 +15,10 @@ from hwmodels.shared_memory import bank_cycles, contention
 from hwmodels.write_coverage import full_sectors, lanes_in
 from simulator.machine.compiled.expression import OWN_OFFSETS
 from simulator.machine.compiled.jit import compiled, inlined
-from simulator.machine.compiled.layout_sm import LANES, footprint_at, pattern_at, shared_at
+from simulator.machine.compiled.layout_sm import LANES, MOST_KEPT_LINES, footprint_at, pattern_at, shared_at
 
-KEPT = 1024
+KEPT = 8192
 """Places of each table, a power of two."""
-MOST_KEPT_LINES = 64
 
 
 @inlined

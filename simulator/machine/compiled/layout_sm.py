@@ -16,6 +16,8 @@ LANES = 32
 MOST_LANE_TERMS = 4
 """Quotients with lane of an expression whose offsets are kept."""
 MOST_LINES = 128
+MOST_KEPT_LINES = 32
+"""Lines of an access whose footprint is kept."""
 MOST_SUB_CORES = 8
 MOST_BARRIERS = 16
 MOST_PHASES = 16
@@ -283,19 +285,21 @@ PATTERN = plain(f"""
 KEPT_OFFSETS = plain(f"""
     expression  whose offsets pattern `first_kept` + this place has, −1 when empty
     shift       what they add to the base besides whole periods
+    low         least of these offsets
+    high        greatest
     residues:{MOST_LANE_TERMS}  what each quotient with lane had inside, modulo its period
 """)
-FOOTPRINT = plain("""
+FOOTPRINT = plain(f"""
     pattern   key: pattern, −1 when empty
     place     base inside a line
     mask      lanes
     width     bytes a lane
     count     lines
     data_passes of the access
-    lines:64  lines relative to the base's
-    sectors:64 sectors of each
-    full:64   of these, whole
-    lanes:64  lanes that start in each
+    lines:{MOST_KEPT_LINES}     lines relative to the base's
+    sectors@1:{MOST_KEPT_LINES} sectors of each
+    full@1:{MOST_KEPT_LINES}    of these, whole
+    lanes@1:{MOST_KEPT_LINES}   lanes that start in each
 """)
 SHARED_FOOTPRINT = plain("""
     pattern   key: pattern, −1 when empty
