@@ -13,12 +13,12 @@ import numpy as np
 
 from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.inbox import WAYS
-from simulator.machine.compiled.jit import ahead, compiled, inlined
+from simulator.machine.compiled.jit import ahead, compiled, inlined, load
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS
 from simulator.machine.compiled.l2_misses import chain_of
 from simulator.machine.compiled.l2_tags import set_index
 from simulator.machine.compiled.layout import node, ordered
-from simulator.machine.compiled.layout_sm import mshr, waiter_at
+from simulator.machine.compiled.layout_sm import mshr, sub_core, waiter_at
 from simulator.machine.messages import ACK, LINK_REQUEST, REPLY, REQUEST
 
 MOST = 28
@@ -36,7 +36,7 @@ INTEGERS = layout.LINE_BYTES // layout.INTEGER_BYTES
 TOKEN_MASK = (1 << TOKEN_BITS) - 1
 LOOK_UPS, WAITERS, REQUESTS = range(3)
 """What is asked for: where a slice looks a request up; the packet of an answer and who waits for it; the
-request that this one belongs to.
+request that this one belongs to, and when the registers of warps that may issue can be read.
 """
 
 
@@ -72,9 +72,21 @@ def _request(m: Any, one: Any) -> None:
         ask_line(m.requests, asked * REQUEST_STRIDE + line)
 
 
+@inlined
+def _candidates(m: Any, sm: int) -> None:
+    for sub in range(sm * m.sub_cores, (sm + 1) * m.sub_cores):
+        first = sub * m.sub_slots
+        for place in range(first, first + sub_core(m.sub_core_states, sub).candidates):
+            row = m.ready + layout.INTEGER_BYTES * m.registers * load(m.candidates, place)
+            for line in range(-(-m.registers // INTEGERS)):
+                ask_line(row, line)
+
+
 @compiled
 def look_ahead(m: Any, ident: int, what: int) -> None:
-    """Ask for what the messages in a component's inbox are about."""
+    """Ask for what the messages in a component's inbox are about, and what else it will look at."""
+    if what == REQUESTS:
+        _candidates(m, ident - 1)
     first = m.q_inbox + WAYS * ident
     for which in range(first, first + WAYS):
         entry = ordered(m.ordered, which).head
