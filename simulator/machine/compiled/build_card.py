@@ -216,6 +216,7 @@ def _l2(store: Store, gpu: Gpu) -> None:
     links = link_delays(gpu)
     states = store.records("slice_states", layout_memory.SLICE, l2.slices, due=NEVER)
     states["credits"] = (links.reply_credits, links.crossed_credits)
+    states["owner"] = gpu.sm_count + 2 + np.arange(l2.slices) // gpu.slices_per_memory_partition
     slots = l2.slices * sets * l2.ways
     store.integers("l2_tags", slots, -1)
     store.integers("l2_stamps", slots)
@@ -260,7 +261,7 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     sms, slices, parts = gpu.sm_count, gpu.l2.slices, gpu.memory_partitions
     subs = sms * gpu.sm.sub_cores
     pseudos = gpu.dram.channels * gpu.dram.pseudo_channels_per_channel
-    table = store.records("components", layout.COMPONENT, sms + 2 + parts, next_fs=NEVER)
+    table = store.records("components", layout.COMPONENT, sms + 2 + parts, next_fs=NEVER, arrival_fs=NEVER)
     table["period_fs"] = gpu.sm_period_fs
     table["period_fs"][sms + 1 :] = gpu.l2_period_fs
     q_slice = 4 * subs

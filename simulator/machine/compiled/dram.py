@@ -88,7 +88,7 @@ def tick(m: Any, ch: int, ck: int) -> None:
     state.tick_ck = ck
     if state.last_column_ck < ck:
         _column(m, ch, ck)
-    if state.last_row_ck < ck and state.row_slot // m.slots_per_clock <= ck:
+    if state.last_row_ck < ck and state.row_free <= ck:
         if state.refresh_wake <= ck and dram_refresh.issue(m, ch, ck):
             return
         _row(m, ch, ck)
@@ -103,7 +103,7 @@ def next_ck(m: Any, ch: int, ck: int) -> int:
     soonest = FAR
     for lane in range(m.lanes):
         soonest = min(soonest, pseudo(m.pseudos, ch * m.lanes + lane).row_wake)
-    soonest = max(soonest, state.row_slot // m.slots_per_clock)
+    soonest = max(soonest, state.row_free)
     for lane in range(m.lanes):
         soonest = min(soonest, pseudo(m.pseudos, ch * m.lanes + lane).column_wake)
     soonest = min(soonest, state.refresh_wake)

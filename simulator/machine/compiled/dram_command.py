@@ -70,6 +70,7 @@ def take_row_slots(m: Any, ch: int, ck: int, slots: int) -> None:
     """Hold the row-command bus for a command of clock `ck`."""
     state = channel(m.channels, ch)
     state.row_slot = max(state.row_slot, ck * m.slots_per_clock) + slots
+    state.row_free = state.row_slot // m.slots_per_clock
     state.last_row_ck = ck
 
 

@@ -76,7 +76,7 @@ def catch_up(m: Any, ch: int, ck: int) -> None:
             break
         state.tick_ck = now
         note_due(m, ch, now)
-        if state.row_slot // m.slots_per_clock <= now and state.refresh_wake <= now:
+        if state.row_free <= now and state.refresh_wake <= now:
             issue(m, ch, now)
 
 

@@ -110,6 +110,7 @@ def _post(m: Any, entry: int, source: int, target: int, now_fs: int, delay_fs: i
     else:
         which = m.q_inbox + WAYS * target + _way(m, source, kind)
         receiver.next_fs = min(receiver.next_fs, arrival)
+        receiver.arrival_fs = min(receiver.arrival_fs, arrival)
     insert(m, which, entry, arrival, source << SOURCE_SHIFT | sender.sequence)
 
 
@@ -132,10 +133,15 @@ def _earliest(m: Any, first: int, ways: int, stride: int, groups: int) -> int:
 @compiled
 def arrived(m: Any, ident: int, now_fs: int) -> int:
     """The next message of an SM or a memory partition that has arrived, taken out of the inbox, or −1."""
-    which = _earliest(m, m.q_inbox + WAYS * ident, WAYS, 0, 1)
-    if which < 0 or first_key(m, which) > now_fs:
+    own = component(m.components, ident)
+    if own.arrival_fs > now_fs:
         return -1
-    return pull(m, which)
+    first = m.q_inbox + WAYS * ident
+    entry = pull(m, _earliest(m, first, WAYS, 0, 1))
+    own.arrival_fs = NEVER
+    for which in range(first, first + WAYS):
+        own.arrival_fs = min(own.arrival_fs, first_key(m, which))
+    return entry
 
 
 @compiled
@@ -161,10 +167,8 @@ def arrived_at_crossbar(m: Any, cycle: int) -> int:
 @compiled
 def settle_next(m: Any, ident: int, following_fs: int) -> None:
     """Note when an SM or a memory partition ticks next: at its own time or at the next arrival."""
-    first = m.q_inbox + WAYS * ident
-    for which in range(first, first + WAYS):
-        following_fs = min(following_fs, first_key(m, which))
-    component(m.components, ident).next_fs = min(following_fs, NEVER)
+    own = component(m.components, ident)
+    own.next_fs = min(following_fs, own.arrival_fs)
 
 
 @compiled

@@ -14,7 +14,8 @@ from simulator.machine.compiled.l2_answers import answer_to, count_sectors, hold
 from simulator.machine.compiled.l2_misses import find, open_miss, request, wait
 from simulator.machine.compiled.l2_output import CROSSINGS, is_full, leave
 from simulator.machine.compiled.l2_room import make_room
-from simulator.machine.compiled.l2_tags import slot_of, touch, victim
+from simulator.machine.compiled.l2_tags import find as find_slot
+from simulator.machine.compiled.l2_tags import set_index, touch, victim
 from simulator.machine.compiled.layout import packet
 from simulator.machine.compiled.layout_memory import l2_line, miss, slice_at
 from simulator.machine.state_l2 import FREE, MSHR_ENTRY, MSHR_MERGE, OUTPUT, SECTOR_BYTES
@@ -28,8 +29,10 @@ WAITS = -2
 
 
 @compiled
-def _entry_for(m: Any, slice_id: int, which: int, line: int, entry: int, slot: int, now_fs: int) -> int:
-    """The MSHR that the missing sectors of a line go to, opened if need be, or WAITS."""
+def _entry_for(
+    m: Any, slice_id: int, which: int, line: int, index: int, entry: int, slot: int, now_fs: int
+) -> int:
+    """The MSHR that the missing sectors of a line of set `index` go to, opened if need be, or WAITS."""
     state = slice_at(m.slice_states, slice_id)
     if entry >= 0:
         if miss(m.misses, entry).requests >= m.l2_merges:
@@ -41,7 +44,7 @@ def _entry_for(m: Any, slice_id: int, which: int, line: int, entry: int, slot: i
         state.cause[which] = MSHR_ENTRY
         return WAITS
     if slot == FREE:
-        slot = victim(m, slice_id, line)
+        slot = victim(m, index)
         if slot != FREE and not make_room(m, slice_id, which, slot, line, now_fs):
             return WAITS
     return open_miss(m, slice_id, line, slot, far, now_fs)
@@ -82,14 +85,15 @@ def read(m: Any, slice_id: int, which: int, asked: int, cycle: int, now_fs: int)
         return 0
     one = packet(m.packets, asked)
     wanted = one.sectors
-    slot = slot_of(m, slice_id, one.line)
+    index = set_index(m, slice_id, one.line)
+    slot = find_slot(m, index, one.line)
     hits = 0 if slot == FREE else wanted & l2_line(m.l2_lines, slot).valid
     entry = find(m, slice_id, one.line)
     merges = 0 if entry < 0 else wanted & ~hits & miss(m.misses, entry).pending
     missing = wanted & ~hits & ~merges
     if missing or merges:
         before = entry
-        entry = _entry_for(m, slice_id, which, one.line, entry, slot, now_fs)
+        entry = _entry_for(m, slice_id, which, one.line, index, entry, slot, now_fs)
         if entry == WAITS:
             return 0
         if before < 0:

@@ -12,7 +12,7 @@ from hwmodels.slice_hash import line_from, local_line
 from hwmodels.write_back import first_of_group, is_cold
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.jit import bit_count, compiled, load
-from simulator.machine.compiled.l2_tags import is_pinned, replace, slot_of, victim
+from simulator.machine.compiled.l2_tags import find, is_pinned, replace, set_index, slot_of, victim
 from simulator.machine.compiled.layout_memory import l2_line, slice_at
 from simulator.machine.compiled.memory_front import has_write_place, write_back
 from simulator.machine.state_l2 import FREE, WAY, WRITE_PLACE
@@ -67,9 +67,10 @@ def make_room(m: Any, slice_id: int, which: int, slot: int, line: int, now_fs: i
 @compiled
 def own_slot(m: Any, slice_id: int, which: int, line: int, now_fs: int) -> int:
     """The slot of a line that will be dirty, made if need be; FREE when that must wait."""
-    slot = slot_of(m, slice_id, line)
+    index = set_index(m, slice_id, line)
+    slot = find(m, index, line)
     if slot == FREE:
-        slot = victim(m, slice_id, line)
+        slot = victim(m, index)
         if slot == FREE:
             slice_at(m.slice_states, slice_id).cause[which] = WAY
         elif not make_room(m, slice_id, which, slot, line, now_fs):

@@ -22,19 +22,24 @@ def set_index(m: Any, slice_id: int, line: int) -> int:
 
 
 @compiled
-def slot_of(m: Any, slice_id: int, line: int) -> int:
-    """The slot that holds a line, or FREE."""
-    start = set_index(m, slice_id, line) * m.l2_ways
+def find(m: Any, index: int, line: int) -> int:
+    """The slot of a set that holds a line, or FREE."""
+    start = index * m.l2_ways
     for slot in range(start, start + m.l2_ways):
         if load(m.l2_tags, slot) == line:
             return slot
     return FREE
 
 
+@inlined
+def slot_of(m: Any, slice_id: int, line: int) -> int:
+    """The slot that holds a line, or FREE."""
+    return find(m, set_index(m, slice_id, line), line)
+
+
 @compiled
-def victim(m: Any, slice_id: int, line: int) -> int:
-    """The slot for a line that is not held; FREE when all lines of its set are on their way."""
-    index = set_index(m, slice_id, line)
+def victim(m: Any, index: int) -> int:
+    """The slot for a line of a set that is not held; FREE when all lines of the set are on their way."""
     start = index * m.l2_ways
     way = free_lru_way(sequence(m.l2_stamps, 0).v, load(m.l2_pinned, index), start, m.l2_ways)
     return FREE if way < 0 else start + way
@@ -82,9 +87,10 @@ def is_pinned(m: Any, slot: int) -> int:
 @compiled
 def preload(m: Any, slice_id: int, line: int, sectors: int) -> None:
     """Put sectors there before time starts; what they replace vanishes without traffic."""
-    slot = slot_of(m, slice_id, line)
+    index = set_index(m, slice_id, line)
+    slot = find(m, index, line)
     if slot == FREE:
-        slot = victim(m, slice_id, line)
+        slot = victim(m, index)
         replace(m, slice_id, slot, line)
     touch(m, slice_id, slot)
     l2_line(m.l2_lines, slot).valid |= sectors

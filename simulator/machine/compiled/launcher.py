@@ -89,15 +89,28 @@ def _spread(m: Any, kernel: Any, book: Any) -> int:
     return 1
 
 
+@inlined
+def _has_room(m: Any, index: int, kernel: Any, book: Any) -> int:
+    """Whether an SM has room for a block of a kernel, then with its sub-cores in `chosen`. What it refuses it
+    refuses until something in its book changes.
+    """
+    if book.refused == index + 1:
+        return 0
+    if not _lacks(m, kernel, book) and _spread(m, kernel, book):
+        return 1
+    book.refused = index + 1
+    return 0
+
+
 @compiled
-def _find_sm(m: Any, kernel: Any) -> int:
+def _find_sm(m: Any, index: int, kernel: Any) -> int:
     """The SM with the fewest blocks, then the lowest number, that has room; −1 for none."""
     best = -1
     for sm in range(m.sms):
         book = book_at(m.books, sm)
         if best >= 0 and book.resident >= book_at(m.books, best).resident:
             continue
-        if not _lacks(m, kernel, book) and _spread(m, kernel, book):
+        if _has_room(m, index, kernel, book):
             best = sm
     if best >= 0:
         _spread(m, kernel, book_at(m.books, best))
@@ -114,6 +127,7 @@ def _book(kernel: Any, book: Any, block: Any, sign: int) -> None:
     book.blocks -= sign
     book.barriers -= sign * kernel.barriers
     book.resident += sign
+    book.refused = 0
 
 
 @compiled
@@ -175,7 +189,7 @@ def _place_one(m: Any, now_fs: int, cycle: int) -> int:
     for place in range(m.running_count):
         index = load(m.running, place)
         kernel = kernel_at(m.kernel_states, index)
-        sm = _find_sm(m, kernel)
+        sm = _find_sm(m, index, kernel)
         if sm < 0:
             _mark_blocked(m, kernel, cycle)
             continue

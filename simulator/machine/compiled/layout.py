@@ -111,6 +111,7 @@ METER = plain("""
 """)
 COMPONENT = plain("""
     next_fs      time of the next tick
+    arrival_fs   when its earliest message arrives; not kept for the launcher and the crossbar
     ticked_fs    time of the last tick
     period_fs    clock
     sequence     messages sent

@@ -18,6 +18,7 @@ PARTITION = plain("""
     number     entries put on the way to a controller
 """)
 SLICE = plain("""
+    owner         component that it belongs to
     number        replies let out of the pipeline
     wake:2        cycle before which the head of an input queue can't be served
     cause:2       why it waits
@@ -88,6 +89,7 @@ TRANSFER = plain(
 """Sectors of a line in a row, on their way to DRAM, or one of them on its way back; in one list at a time."""
 CHANNEL = plain("""
     row_slot        first free slot of the row-command bus
+    row_free        the clock that it is in
     requests        requests queued
     arrivals        requests that have come
     tick_ck         last clock that was ticked, or crossed while idle

@@ -317,6 +317,7 @@ BOOK = plain(f"""
     carveout   carve-out
     shared     free shared memory
     resident   blocks placed
+    refused    1 + kernel whose next block it has no room for as it is, 0 for none known
 """)
 FINISHED = plain(f"""
     kernel        kernel of a finished request

@@ -196,6 +196,22 @@ def _let_writes_in(m: Any, ch: int, lane: int, ck: int) -> None:
         pc.outside -= size
 
 
+@inlined
+def _dealt(sectors: int, ready: int, room: int) -> tuple[int, int]:
+    """Of sectors taken in turn while there is room: those that take a place, and those that are ready."""
+    going = 0
+    given = 0
+    while sectors and room > 0:
+        bit = sectors & -sectors
+        sectors ^= bit
+        if ready & bit:
+            given |= bit
+        else:
+            going |= bit
+            room -= 1
+    return going, given
+
+
 @compiled
 def _let_reads_in(m: Any, ch: int, lane: int, ck: int) -> None:
     """Fill the read queue of a pseudo-channel. A sector that still waits to be written holds up those behind
@@ -215,17 +231,7 @@ def _let_reads_in(m: Any, ch: int, lane: int, ck: int) -> None:
         advance(m, ch, ck)
         found = _place_of(m, one)
         ready = answered_by_write(m, where, one.sector, found) & left
-        room = m.read_depth - pc.waiting[READ]
-        going = 0
-        given = 0
-        while left and room > 0:
-            bit = left & -left
-            left ^= bit
-            if ready & bit:
-                given |= bit
-            else:
-                going |= bit
-                room -= 1
+        going, given = _dealt(left, ready, m.read_depth - pc.waiting[READ])
         blocked = one.sectors ^ going ^ given
         size = bit_count(going | given)
         count(m, one.kernel, C_DRAM_READS, size)

@@ -10,6 +10,7 @@ from typing import Any
 
 from hwmodels.slice_hash import home_of
 from simulator.machine.compiled.jit import compiled, inlined, load
+from simulator.machine.compiled.layout_memory import slice_at
 from simulator.machine.messages import READ
 
 
@@ -60,4 +61,4 @@ def peer(m: Any, slice_id: int) -> int:
 @inlined
 def owner(m: Any, slice_id: int) -> int:
     """The component that holds a slice."""
-    return m.first_partition + slice_id // m.part_slices
+    return slice_at(m.slice_states, slice_id).owner
