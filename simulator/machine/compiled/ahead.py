@@ -15,7 +15,7 @@ from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.inbox import WAYS
 from simulator.machine.compiled.jit import ahead, compiled, inlined, load
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS
-from simulator.machine.compiled.l2_misses import chain_of
+from simulator.machine.compiled.l2_misses import ask_packet, chain_of
 from simulator.machine.compiled.l2_tags import set_index
 from simulator.machine.compiled.layout import node, ordered
 from simulator.machine.compiled.layout_sm import mshr, sub_core, waiter_at
@@ -25,7 +25,6 @@ MOST = 28
 """Messages of a queue that are looked at: about what arrives in a turn."""
 LINE = np.dtype((np.void, layout.LINE_BYTES))
 ask_line = ahead(LINE)
-ask_packet = ahead(layout.PACKET)
 ask_mshr = ahead(layout_sm.MSHR)
 ask_waiter = ahead(layout_sm.WAITER)
 L2_LINE_BYTES = layout_memory.L2_LINE.itemsize

@@ -42,9 +42,9 @@ def answered_by_write(m: Any, where: int, sector: int, found: int) -> int:
 
 
 @compiled
-def answer_at_once(m: Any, ch: int, lane: int, entry: int, ck: int) -> None:
+def answer_at_once(m: Any, ch: int, where: int, entry: int, ck: int) -> None:
     """Answer a read of one sector at clock `ck` by a write that waits."""
-    pseudo(m.pseudos, ch * m.lanes + lane).counters[D_FORWARDED] += 1
+    pseudo(m.pseudos, where).counters[D_FORWARDED] += 1
     complete(m, ch, entry, ck + m.burst_clocks, ck, ck)
 
 

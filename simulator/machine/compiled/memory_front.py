@@ -165,38 +165,6 @@ def _place_of(m: Any, one: Any) -> int:
 
 
 @inlined
-def _first_of(sectors: int, count: int) -> int:
-    """The first sectors of a mask, `count` at most."""
-    left = sectors
-    while left and count > 0:
-        left &= left - 1
-        count -= 1
-    return sectors ^ left
-
-
-@compiled
-def _let_writes_in(m: Any, ch: int, lane: int, ck: int) -> None:
-    """Fill the write queue of a pseudo-channel."""
-    where = ch * m.lanes + lane
-    which = m.q_front + 2 * where + WRITE
-    pc = pseudo(m.pseudos, where)
-    while queue(m.queues, which).head >= 0 and pc.waiting[WRITE] < m.write_depth:
-        head = queue(m.queues, which).head
-        one = transfer_at(m.transfers, head)
-        going = _first_of(one.sectors, m.write_depth - pc.waiting[WRITE])
-        found = _place_of(m, one)
-        entry = _part_of(m, which, going)
-        if entry == head:
-            _note_written(m, entry)
-        size = bit_count(going)
-        count(m, one.kernel, C_DRAM_WRITES, size)
-        advance(m, ch, ck)
-        push(m, ch, lane, WRITE, entry, found, ck)
-        channel(m.channels, ch).waiting -= size
-        pc.outside -= size
-
-
-@inlined
 def _dealt(sectors: int, ready: int, room: int) -> tuple[int, int]:
     """Of sectors taken in turn while there is room: those that take a place, and those that are ready."""
     going = 0
@@ -210,6 +178,28 @@ def _dealt(sectors: int, ready: int, room: int) -> tuple[int, int]:
             going |= bit
             room -= 1
     return going, given
+
+
+@compiled
+def _let_writes_in(m: Any, ch: int, lane: int, ck: int) -> None:
+    """Fill the write queue of a pseudo-channel."""
+    where = ch * m.lanes + lane
+    which = m.q_front + 2 * where + WRITE
+    pc = pseudo(m.pseudos, where)
+    while queue(m.queues, which).head >= 0 and pc.waiting[WRITE] < m.write_depth:
+        head = queue(m.queues, which).head
+        one = transfer_at(m.transfers, head)
+        going, _ = _dealt(one.sectors, 0, m.write_depth - pc.waiting[WRITE])
+        found = _place_of(m, one)
+        entry = _part_of(m, which, going)
+        if entry == head:
+            _note_written(m, entry)
+        size = bit_count(going)
+        count(m, one.kernel, C_DRAM_WRITES, size)
+        advance(m, ch, ck)
+        push(m, ch, lane, WRITE, entry, found, ck)
+        channel(m.channels, ch).waiting -= size
+        pc.outside -= size
 
 
 @compiled
@@ -239,7 +229,7 @@ def _let_reads_in(m: Any, ch: int, lane: int, ck: int) -> None:
         while given:
             bit = given & -given
             given ^= bit
-            answer_at_once(m, ch, lane, _part_of(m, which, bit), ck)
+            answer_at_once(m, ch, where, _part_of(m, which, bit), ck)
         if going:
             push(m, ch, lane, READ, _part_of(m, which, going), found, ck)
         if blocked:
