@@ -13,16 +13,18 @@ import numpy as np
 
 from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.inbox import WAYS
-from simulator.machine.compiled.jit import ahead, compiled, inlined, load
+from simulator.machine.compiled.jit import ahead, compiled, inlined, load, lowest_bit
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS
 from simulator.machine.compiled.l2_misses import ask_packet, chain_of
 from simulator.machine.compiled.l2_tags import set_index
-from simulator.machine.compiled.layout import node, ordered
-from simulator.machine.compiled.layout_sm import mshr, sub_core, waiter_at
+from simulator.machine.compiled.layout import message, node, tape
+from simulator.machine.compiled.layout_sm import mshr, sm_at, sub_core, waiter_at
+from simulator.machine.compiled.tapes import after
 from simulator.machine.messages import ACK, LINK_REQUEST, REPLY, REQUEST
+from simulator.machine.order import NEVER
 
 MOST = 28
-"""Messages of a queue that are looked at: about what arrives in a turn."""
+"""Messages of a tape that are looked at: about what arrives in a turn."""
 LINE = np.dtype((np.void, layout.LINE_BYTES))
 ask_line = ahead(LINE)
 ask_mshr = ahead(layout_sm.MSHR)
@@ -73,7 +75,10 @@ def _request(m: Any, one: Any) -> None:
 
 @inlined
 def _candidates(m: Any, sm: int) -> None:
-    for sub in range(sm * m.sub_cores, (sm + 1) * m.sub_cores):
+    left = sm_at(m.sm_states, sm).looked_at
+    while left:
+        sub = sm * m.sub_cores + lowest_bit(left)
+        left &= left - 1
         first = sub * m.sub_slots
         for place in range(first, first + sub_core(m.sub_core_states, sub).candidates):
             row = m.ready + layout.INTEGER_BYTES * m.registers * load(m.candidates, place)
@@ -88,10 +93,10 @@ def look_ahead(m: Any, ident: int, what: int) -> None:
         _candidates(m, ident - 1)
     first = m.q_inbox + WAYS * ident
     for which in range(first, first + WAYS):
-        entry = ordered(m.ordered, which).head
-        left = MOST
-        while entry >= 0 and left:
-            one = node(m.nodes, entry)
+        at = tape(m.tapes, which).head
+        left = MOST if tape(m.tapes, which).first < NEVER else 0
+        while left:
+            one = message(m.messages, at)
             if what == LOOK_UPS:
                 if one.kind in (REQUEST, LINK_REQUEST):
                     _look_up(m, one)
@@ -100,5 +105,7 @@ def look_ahead(m: Any, ident: int, what: int) -> None:
                     _waiter(m, one)
                 else:
                     _request(m, one)
-            entry = one.next
+            if at == tape(m.tapes, which).tail:
+                break
+            at = after(m, at)
             left -= 1

@@ -84,7 +84,8 @@ def _clocks(store: Store, gpu: Gpu) -> None:
         crossbar_to_slice_fs=links.crossbar_to_slice_fs,
         slice_to_crossbar_fs=links.slice_to_crossbar_fs,
         crossbar_to_sm_fs=links.crossbar_to_sm_fs,
-        crossing_in_fs=links.crossing_in_fs,
+        slice_to_crossbar=links.slice_to_crossbar_fs // gpu.l2_period_fs,
+        crossing_in=links.crossing_in_fs // gpu.l2_period_fs,
         crossing_out_fs=links.crossing_out_fs,
         crossing_cycles=links.crossing_cycles,
         reply_capacity=links.reply_credits + links.crossed_credits,
@@ -124,7 +125,9 @@ def _sm(store: Store, gpu: Gpu) -> None:
     states["mshr_free"] = np.arange(sms) * entries
     table = store.records("mshrs", layout_sm.MSHR, sms * entries)
     table["next"] = np.arange(1, sms * entries + 1)
-    store.records("sub_core_states", layout_sm.SUB_CORE, sms * sm.sub_cores, last_age=-1, last_slot=-1)
+    subs = store.records("sub_core_states", layout_sm.SUB_CORE, sms * sm.sub_cores, last_age=-1, last_slot=-1)
+    subs["sm"] = np.arange(len(subs)) // sm.sub_cores
+    subs["bit"] = 1 << np.arange(len(subs)) % sm.sub_cores
     store.integers("candidates", sms * sm.warp_slots)
     store.records("warps", layout_sm.WARP, sms * sm.warp_slots)
 
@@ -261,21 +264,20 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     sms, slices, parts = gpu.sm_count, gpu.l2.slices, gpu.memory_partitions
     subs = sms * gpu.sm.sub_cores
     pseudos = gpu.dram.channels * gpu.dram.pseudo_channels_per_channel
-    table = store.records("components", layout.COMPONENT, sms + 2 + parts, next_fs=NEVER, arrival_fs=NEVER)
-    table["period_fs"] = gpu.sm_period_fs
-    table["period_fs"][sms + 1 :] = gpu.l2_period_fs
-    q_slice = 4 * subs
+    store.records("components", layout.COMPONENT, sms + 2 + parts, next_fs=NEVER, arrival_fs=NEVER)
+    q_lsu = 2 * subs
+    q_slice = q_lsu + 2 * sms
     q_reply = q_slice + 4 * slices
     q_front = q_reply + slices
     q_on_way = q_front + 2 * pseudos
     q_returned = q_on_way + parts
     q_events = q_returned + parts
     q_inbox = 0
-    q_request = WAYS * (sms + 2 + parts)
-    q_leaving = q_request + slices
-    q_wheel = q_leaving + slices
+    q_wheel = WAYS * (sms + 2 + parts)
     wheel = _wheel_cycles(gpu)
-    q_launcher = q_wheel + WAYS * wheel * store.workers
+    q_request = 0
+    q_leaving = q_request + slices
+    q_launcher = q_leaving + slices
     store.set(
         q_inbox=q_inbox,
         q_request=q_request,
@@ -287,6 +289,7 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
         q_events=q_events,
         wheel_size=wheel,
         wheel_fs=(wheel - 1) * gpu.l2_period_fs,
+        q_lsu=q_lsu,
         q_slice=q_slice,
         q_reply=q_reply,
         q_front=q_front,
@@ -308,11 +311,23 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
         (layout.P_L2_WAITERS, 8 * slices),
         (layout.P_MISSES, 4 * slices),
         (layout.P_TRANSFERS, 16 * slices),
+        (layout.P_MESSAGES, sms + slices),
     ):
         low = amount * cycles + 128 * sms
         store.pool(number, 2 * low, low)
+    _tapes(store, q_wheel + WAYS * wheel * store.workers)
     _shares(store, sms, parts, q_wheel, wheel, q_launcher)
     _lay_out(store, sms, parts)
+
+
+def _tapes(store: Store, count: int) -> None:
+    """Empty tapes, each with a piece."""
+    own = store.pools_of(0)[layout.P_MESSAGES]
+    head = layout.PIECE * (own["fresh"] + np.arange(count))
+    table = store.records("tapes", layout.TAPE, count, first=NEVER, spare=-1)
+    table["head"], table["tail"] = head, head - 1
+    own["fresh"] += count
+    own["left"] -= count
 
 
 def _shares(store: Store, sms: int, parts: int, q_wheel: int, wheel: int, q_launcher: int) -> None:

@@ -10,11 +10,18 @@ from typing import Any
 
 from simulator.machine.compiled import crossbar_replies, crossbar_requests, partition_link
 from simulator.machine.compiled.counts import count, mark
-from simulator.machine.compiled.inbox import arrived_at_crossbar, pass_on, settle_crossbar
+from simulator.machine.compiled.inbox import (
+    ANSWERS,
+    CROSSINGS,
+    arrived_at_crossbar,
+    entry_of,
+    pass_on,
+    pass_through,
+    settle_crossbar,
+)
 from simulator.machine.compiled.jit import compiled, load
-from simulator.machine.compiled.layout import P_NODES, component, node, packet
+from simulator.machine.compiled.layout import component, message, node, packet
 from simulator.machine.compiled.layout_machine import machine_at
-from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.routing import crosses, owner, side_of
 from simulator.machine.messages import (
     ACK,
@@ -56,27 +63,26 @@ def _reply(m: Any, entry: int, cycle: int, now_fs: int) -> None:
 @compiled
 def _consume(m: Any, cycle: int, now_fs: int) -> None:
     while True:
-        entry = arrived_at_crossbar(m, cycle)
-        if entry < 0:
+        at = arrived_at_crossbar(m, cycle)
+        if at < 0:
             return
-        one = node(m.nodes, entry)
+        one = message(m.messages, at)
         kind = one.kind
         if kind == REQUEST:
-            _request(m, entry, cycle, now_fs)
+            _request(m, entry_of(m, at), cycle, now_fs)
         elif kind == REPLY:
-            _reply(m, entry, cycle, now_fs)
+            _reply(m, entry_of(m, at), cycle, now_fs)
         elif kind == ACK:
-            pass_on(m, entry, 1 + one.sm, now_fs, m.crossbar_to_sm_fs, ACK)
+            pass_through(m, at, 1 + one.sm, ANSWERS, m.at_sms_fs)
         elif kind == SLICE_CREDIT:
             crossbar_requests.credit(m, one.what, cycle)
-            give(m, P_NODES, entry)
         elif kind == LINK_REQUEST:
-            pass_on(m, entry, owner(m, one.slice), now_fs, m.crossing_out_fs, kind)
+            pass_through(m, at, owner(m, one.slice), CROSSINGS, now_fs + m.crossing_out_fs)
         elif kind == LINK_INVALIDATE:
             to = owner(m, packet(m.packets, one.what).near)
-            pass_on(m, entry, to, now_fs, m.crossing_out_fs, kind)
+            pass_through(m, at, to, CROSSINGS, now_fs + m.crossing_out_fs)
         else:
-            partition_link.add(m, side_of(m, one.slice), cycle, entry)
+            partition_link.add(m, side_of(m, one.slice), cycle, entry_of(m, at))
 
 
 @compiled
@@ -91,7 +97,7 @@ def _cross(m: Any, cycle: int, now_fs: int) -> None:
         count(m, one.kernel, C_LINK_BYTES, one.payload)
         if kind == LINK_REPLY:
             # Its two messages carry the latency of the crossing.
-            pass_on(m, entry, owner(m, one.near), now_fs, m.crossing_out_fs, kind)
+            pass_on(m, entry, owner(m, one.near), CROSSINGS, now_fs + m.crossing_out_fs, kind)
             continue
         arrival = cycle + m.crossing_cycles
         mark(one, PARTITION_LINK, arrival * m.l2_period_fs)
@@ -105,6 +111,8 @@ def _cross(m: Any, cycle: int, now_fs: int) -> None:
 def tick(m: Any, _ident: int, now_fs: int) -> None:
     """All phases of one cycle."""
     cycle = now_fs // m.l2_period_fs
+    period = m.sm_period_fs
+    m.at_sms_fs = (now_fs + m.crossbar_to_sm_fs + period - 1) // period * period
     _consume(m, cycle, now_fs)
     following = NEVER
     if partition_link.is_busy(m):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled import order
-from simulator.machine.compiled.inbox import pass_on, send
+from simulator.machine.compiled.inbox import ANSWERS, CREDITS, pass_on, send
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import node, queue
 from simulator.machine.compiled.meter import enter, leave
@@ -101,8 +101,10 @@ def _grant(m: Any, sm: int, cycle: int, now_fs: int) -> None:
     store(m.reply_free, sm, cycle + max(1, (payload + m.reply_bytes - 1) // m.reply_bytes))
     store(m.turn, sm, (slice_id + 1) % m.slices)
     crossed = crosses(m, sm, slice_id)
-    pass_on(m, entry, 1 + sm, now_fs, m.crossbar_to_sm_fs, REPLY)
-    send(m, m.crossbar, owner(m, slice_id), now_fs, m.slice_to_crossbar_fs, REPLY_CREDIT, slice_id, crossed)
+    pass_on(m, entry, 1 + sm, ANSWERS, m.at_sms_fs, REPLY)
+    # A credit goes to the slice in the time in which the reply came.
+    arrival_fs = now_fs + m.slice_to_crossbar_fs
+    send(m, owner(m, slice_id), CREDITS, arrival_fs, REPLY_CREDIT, slice_id, crossed)
 
 
 @compiled

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled.inbox import pass_on, send
+from simulator.machine.compiled.inbox import ANSWERS, REQUESTS, pass_on, send
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import node
 from simulator.machine.compiled.meter import enter, leave
@@ -69,7 +69,7 @@ def _forward(m: Any, slice_id: int, cycle: int, now_fs: int) -> int:
     width = m.slice_request_bytes
     store(m.slice_free, slice_id, cycle + max(1, (one.payload + width - 1) // width))
     _arm(m, slice_id, cycle)
-    pass_on(m, entry, owner(m, slice_id), now_fs, m.crossbar_to_slice_fs, REQUEST)
+    pass_on(m, entry, owner(m, slice_id), REQUESTS, now_fs + m.crossbar_to_slice_fs, REQUEST)
     return sm
 
 
@@ -91,7 +91,7 @@ def arbitrate(m: Any, cycle: int, now_fs: int) -> None:
         free = load(m.returned, sm)
         if free:
             store(m.returned, sm, 0)
-            send(m, m.crossbar, 1 + sm, now_fs, m.crossbar_to_sm_fs, SM_CREDIT, free, 0)
+            send(m, 1 + sm, ANSWERS, m.at_sms_fs, SM_CREDIT, free, 0)
     due = NEVER
     for slice_id in range(m.slices):
         due = min(due, load(m.armed, slice_id))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from simulator.machine.compiled.store import Store
 
-POOL_NUMBERS = {name: number for number, (name, _) in enumerate(POOL_TABLES)}
+POOL_NUMBERS = {name: number for number, (name, _, _) in enumerate(POOL_TABLES)}
 GROWING = ("finished_room", "edge_room", "link_heaps", "link_free")
 """Numbers of the machine's record that move besides those that its layout lists as moving."""
 
@@ -30,7 +30,10 @@ def freeze(store: Store) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]
     pools = store.tables["pools"]
     tables = {}
     for name, table in store.tables.items():
-        used = int(pools[POOL_NUMBERS[name]]["fresh"]) if name in POOL_NUMBERS else len(table)
+        used = len(table)
+        if name in POOL_NUMBERS:
+            number = POOL_NUMBERS[name]
+            used = int(pools[number]["fresh"]) * POOL_TABLES[number][2]
         tables[name] = np.ascontiguousarray(table[:used]).reshape(-1).view(np.int64)
     sizes = {name: len(table) for name, table in store.tables.items()}
     return {"numbers": numbers, "sizes": sizes}, tables

@@ -1,5 +1,11 @@
 """Messages between components. One goes straight into the inbox of its receiver: none arrives before the
 turn ends in which it was sent, so no receiver can see it too early.
+
+An inbox is a tape for each way on which messages come in the order in which they were sent. What arrives
+at once on different ways has no order that could be seen but for a launch, which comes first. The crossbar
+hears from many at once: it has an inbox for each cycle, whose messages are sorted by sender and then by the
+order of sending; and where several workers may speak to it at once, each has a part for itself, as it has of
+the launcher's.
 """
 
 from __future__ import annotations
@@ -7,164 +13,190 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.jit import compiled, inlined
-from simulator.machine.compiled.layout import P_NODES, component, node, ordered, packet
+from simulator.machine.compiled.layout import P_NODES, component, message, node, ordered, packet, tape
 from simulator.machine.compiled.order import first_key, insert, pull
-from simulator.machine.compiled.pools import give, take, take_off
-from simulator.machine.messages import ACK, REPLY_CREDIT
+from simulator.machine.compiled.pools import give, take
+from simulator.machine.compiled.tapes import pass_by, put, put_in_order
+from simulator.machine.messages import BLOCK_DONE
 from simulator.machine.order import NEVER
 
 SOURCE_SHIFT = 44
 """A message's place among those of equal arrival: source above this bit, sequence number below."""
 WAYS = 3
-"""Queues of an inbox, or of a worker's part of one."""
+"""Tapes of an inbox."""
+LAUNCHES, ANSWERS = range(2)
+"""The ways to an SM: from the launcher, and from the crossbar."""
+REQUESTS, CREDITS, CROSSINGS = range(3)
+"""The ways to a memory partition."""
+FROM_SMS, FROM_PARTITIONS, ACKS = range(3)
+"""The ways to the crossbar; an acknowledgement is longer under way than other messages."""
 LAUNCHER = 0
 """The grid launcher is component 0."""
 WHEEL_OVERFLOW = 104
 """Error: a message to the crossbar is under way longer than its inbox reaches."""
 
 
-@inlined
-def _message_to(m: Any, target: int) -> int:
-    """A free entry from its receiver's shelf, to which it will return: so the receiver's messages lie close
-    together. The receivers to which several workers may speak at once are the main worker's.
-    """
-    if m.worker and target in (m.crossbar, LAUNCHER):
-        return take(m, P_NODES)
-    return take_off(m, target * m.pool_count + P_NODES, P_NODES)
+# --- sending ------------------------------------------------------------------------------------------------
 
 
 @inlined
-def _way(m: Any, source: int, kind: int) -> int:
-    """The queue of an inbox that a message goes to. On each way messages come nearly in order."""
-    if kind in (ACK, REPLY_CREDIT):
-        return 2
-    return 1 if source > m.crossbar else 0
-
-
-@compiled
-def send(
-    m: Any, source: int, target: int, now_fs: int, delay_fs: int, kind: int, item: int, extra: int
-) -> None:
-    """Hand a message to a link; it arrives at the receiver's first edge at or after `now_fs + delay_fs`.
-
-    The launcher and the crossbar have an inbox for each worker, since several may write to them at once.
+def send(m: Any, target: int, way: int, arrival_fs: int, kind: int, item: int, extra: int) -> int:
+    """Send a message to an SM or a memory partition, to arrive at an edge of its clock; its place, for those
+    that say more.
     """
-    entry = _message_to(m, target)
-    one = node(m.nodes, entry)
+    receiver = component(m.components, target)
+    receiver.next_fs = min(receiver.next_fs, arrival_fs)
+    receiver.arrival_fs = min(receiver.arrival_fs, arrival_fs)
+    at = put(m, m.q_inbox + WAYS * target + way, arrival_fs)
+    one = message(m.messages, at)
+    one.kind = kind
     one.what = item
     one.extra = extra
-    _post(m, entry, source, target, now_fs, delay_fs, kind)
+    return at
+
+
+@inlined
+def pass_on(m: Any, entry: int, target: int, way: int, arrival_fs: int, kind: int) -> None:
+    """Let the crossbar hand a packet on that has waited there; its entry is free again."""
+    before = node(m.nodes, entry)
+    at = send(m, target, way, arrival_fs, kind, before.what, before.extra)
+    message(m.messages, at).line = before.line
+    message(m.messages, at).slice = before.slice
+    give(m, P_NODES, entry)
+
+
+@inlined
+def pass_through(m: Any, at: int, target: int, way: int, arrival_fs: int) -> None:
+    """The same with one that need not wait, by the message that brought it."""
+    before = message(m.messages, at)
+    one = message(m.messages, send(m, target, way, arrival_fs, before.kind, before.what, before.extra))
+    one.line = before.line
+    one.slice = before.slice
+
+
+@inlined
+def send_to_crossbar(m: Any, source: int, way: int, cycle: int, kind: int, item: int) -> int:
+    """Send a message to the crossbar, to arrive in a cycle of its clock; its place, for those that say
+    more.
+    """
+    sender = component(m.components, source)
+    sender.sequence += 1
+    arrival_fs = cycle * m.l2_period_fs
+    m.wheel_count += 1
+    m.crossbar_next = min(m.crossbar_next, arrival_fs)
+    if arrival_fs - m.middle_fs > m.wheel_fs:
+        m.error = WHEEL_OVERFLOW
+    which = m.q_wheel + WAYS * (cycle & (m.wheel_size - 1)) + way
+    at = put_in_order(m, which, source << SOURCE_SHIFT | sender.sequence)
+    message(m.messages, at).kind = kind
+    message(m.messages, at).what = item
+    return at
 
 
 @compiled
-def send_packet(m: Any, source: int, target: int, now_fs: int, delay_fs: int, kind: int, index: int) -> None:
-    """The same with a packet; the entry says all that the crossbar must know of it, which lies far off by
+def send_packet(m: Any, source: int, way: int, cycle: int, kind: int, index: int) -> None:
+    """The same with a packet; the message says all that the crossbar must know of it, which lies far off by
     then.
     """
     about = packet(m.packets, index)
-    entry = _message_to(m, target)
-    one = node(m.nodes, entry)
-    one.what = index
+    one = message(m.messages, send_to_crossbar(m, source, way, cycle, kind, index))
     one.extra = about.token
     one.line = about.line
     one.payload = about.payload
     one.sm = about.sm
     one.slice = about.slice
-    _post(m, entry, source, target, now_fs, delay_fs, kind)
 
 
 @compiled
-def pass_on(m: Any, entry: int, target: int, now_fs: int, delay_fs: int, kind: int) -> None:
-    """Let the crossbar hand a packet on, with the entry that brought it."""
-    before = node(m.nodes, entry)
-    following = _message_to(m, target)
-    one = node(m.nodes, following)
-    one.what = before.what
-    one.extra = before.extra
-    one.line = before.line
-    one.payload = before.payload
-    one.sm = before.sm
-    one.slice = before.slice
-    give(m, P_NODES, entry)
-    _post(m, following, m.crossbar, target, now_fs, delay_fs, kind)
-
-
-@compiled
-def _post(m: Any, entry: int, source: int, target: int, now_fs: int, delay_fs: int, kind: int) -> None:
+def send_to_launcher(m: Any, source: int, now_fs: int, block: int) -> None:
+    """Tell the launcher that a block has ended."""
     sender = component(m.components, source)
-    receiver = component(m.components, target)
-    period = receiver.period_fs
-    cycle = (now_fs + delay_fs + period - 1) // period
-    arrival = cycle * period
     sender.sequence += 1
-    node(m.nodes, entry).kind = kind
-    if target == m.crossbar:
-        which = m.q_wheel + WAYS * (cycle & (m.wheel_size - 1)) + _way(m, source, kind)
-        m.wheel_count += 1
-        m.crossbar_next = min(m.crossbar_next, arrival)
-        if arrival - m.middle_fs > m.wheel_fs:
-            m.error = WHEEL_OVERFLOW
-    elif target == LAUNCHER:
-        which = m.q_launcher
-        m.launcher_next = min(m.launcher_next, arrival)
-    else:
-        which = m.q_inbox + WAYS * target + _way(m, source, kind)
-        receiver.next_fs = min(receiver.next_fs, arrival)
-        receiver.arrival_fs = min(receiver.arrival_fs, arrival)
-    insert(m, which, entry, arrival, source << SOURCE_SHIFT | sender.sequence)
+    period = m.sm_period_fs
+    arrival_fs = (now_fs + m.block_done_fs + period - 1) // period * period
+    m.launcher_next = min(m.launcher_next, arrival_fs)
+    entry = take(m, P_NODES)
+    node(m.nodes, entry).kind = BLOCK_DONE
+    node(m.nodes, entry).what = block
+    insert(m, m.q_launcher, entry, arrival_fs, source << SOURCE_SHIFT | sender.sequence)
+
+
+# --- receiving ----------------------------------------------------------------------------------------------
 
 
 @inlined
-def _earliest(m: Any, first: int, ways: int, stride: int, groups: int) -> int:
-    """Of some groups of queues, the one whose head is the earliest; −1 when all are empty."""
-    best = -1
-    key = NEVER
-    order = 0
-    for group in range(groups):
-        for which in range(first + stride * group, first + stride * group + ways):
-            one = ordered(m.ordered, which)
-            if one.first < key or (best >= 0 and one.first == key and one.first_order < order):
-                best = which
-                key = one.first
-                order = one.first_order
-    return best
-
-
-@compiled
-def arrived(m: Any, ident: int, now_fs: int) -> int:
-    """The next message of an SM or a memory partition that has arrived, taken out of the inbox, or −1."""
-    own = component(m.components, ident)
-    if own.arrival_fs > now_fs:
-        return -1
-    first = m.q_inbox + WAYS * ident
-    entry = pull(m, _earliest(m, first, WAYS, 0, 1))
-    own.arrival_fs = NEVER
-    for which in range(first, first + WAYS):
-        own.arrival_fs = min(own.arrival_fs, first_key(m, which))
+def entry_of(m: Any, at: int) -> int:
+    """An entry that says what a message to the crossbar does."""
+    entry = take(m, P_NODES)
+    one = node(m.nodes, entry)
+    about = message(m.messages, at)
+    one.what = about.what
+    one.extra = about.extra
+    one.line = about.line
+    one.payload = about.payload
+    one.sm = about.sm
+    one.slice = about.slice
+    one.kind = about.kind
     return entry
 
 
 @compiled
-def arrived_at_launcher(m: Any, now_fs: int) -> int:
-    """The same for the launcher."""
-    which = _earliest(m, m.q_launcher, 1, 1, m.workers)
-    if which < 0 or first_key(m, which) > now_fs:
+def arrived(m: Any, ident: int, now_fs: int) -> int:
+    """The place of the next message of an SM or a memory partition that has arrived, taken out of the inbox,
+    or −1.
+    """
+    own = component(m.components, ident)
+    if own.arrival_fs > now_fs:
         return -1
-    return pull(m, which)
+    first = m.q_inbox + WAYS * ident
+    earliest = NEVER
+    for which in range(first, first + WAYS):
+        at_fs = tape(m.tapes, which).first
+        if at_fs <= now_fs:
+            return pass_by(m, which)
+        earliest = min(earliest, at_fs)
+    own.arrival_fs = earliest
+    return -1
+
+
+@compiled
+def arrived_at_launcher(m: Any, now_fs: int) -> int:
+    """The entry of the next message of the launcher that has arrived, taken out, or −1."""
+    best = -1
+    for which in range(m.q_launcher, m.q_launcher + m.workers):
+        one = ordered(m.ordered, which)
+        if one.first <= now_fs and (best < 0 or one.first < ordered(m.ordered, best).first):
+            best = which
+    return pull(m, best) if best >= 0 else -1
 
 
 @compiled
 def arrived_at_crossbar(m: Any, cycle: int) -> int:
-    """The next message to the crossbar that has arrived in this cycle, taken out, or −1."""
+    """The place of the next message to the crossbar that has arrived in this cycle, taken out, or −1."""
     first = m.q_wheel + WAYS * (cycle & (m.wheel_size - 1))
-    which = _earliest(m, first, WAYS, WAYS * m.wheel_size, m.workers)
-    if which < 0:
-        return -1
+    for worker in range(m.workers):
+        which = first + WAYS * m.wheel_size * worker + FROM_SMS
+        if tape(m.tapes, which).first < NEVER:
+            return _taken(m, which)
+    for worker in range(m.workers):
+        which = first + WAYS * m.wheel_size * worker + FROM_PARTITIONS
+        one = tape(m.tapes, which).first
+        other = tape(m.tapes, which + ACKS - FROM_PARTITIONS).first
+        if one < NEVER or other < NEVER:
+            return _taken(m, which if one < other else which + ACKS - FROM_PARTITIONS)
+    return -1
+
+
+@inlined
+def _taken(m: Any, which: int) -> int:
     m.wheel_count -= 1
-    return pull(m, which)
+    return pass_by(m, which)
 
 
-@compiled
+# --- time ---------------------------------------------------------------------------------------------------
+
+
+@inlined
 def settle_next(m: Any, ident: int, following_fs: int) -> None:
     """Note when an SM or a memory partition ticks next: at its own time or at the next arrival."""
     own = component(m.components, ident)
@@ -181,15 +213,14 @@ def settle_launcher(m: Any, following_fs: int) -> None:
 
 @compiled
 def settle_crossbar(m: Any, cycle: int, following: int) -> None:
-    """The same for the crossbar, in cycles: its inbox is a wheel of inboxes by cycle of arrival."""
+    """The same for the crossbar, in cycles."""
     if m.wheel_count:
         at = cycle + 1
         while at < following:
             for worker in range(m.workers):
                 first = m.q_wheel + WAYS * (worker * m.wheel_size + (at & (m.wheel_size - 1)))
                 for which in range(first, first + WAYS):
-                    if ordered(m.ordered, which).head >= 0:
+                    if tape(m.tapes, which).first < NEVER:
                         following = at
             at += 1
-    own = component(m.components, m.crossbar)
-    own.next_fs = following * own.period_fs if following < NEVER else NEVER
+    component(m.components, m.crossbar).next_fs = following * m.l2_period_fs if following < NEVER else NEVER

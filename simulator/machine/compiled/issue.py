@@ -18,7 +18,7 @@ from simulator.machine.compiled.jit import bit_count, compiled, inlined, load, s
 from simulator.machine.compiled.l1_finish import fence_if_done
 from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, STATE_BASE, node
 from simulator.machine.compiled.layout_sm import block_at, instruction, request_at, sm_at, warp_at
-from simulator.machine.compiled.lsu import LG_QUEUE, MIO_QUEUE, push, queue_of
+from simulator.machine.compiled.lsu import LG_QUEUE, MIO_QUEUE, push
 from simulator.machine.compiled.pools import give, take
 from simulator.machine.compiled.sm_events import EXITED, book_warp, list_candidate
 from simulator.machine.program import BARRIER_UNIT, COPY_COMMIT, FENCE, LG, MATH, MIO, SPECIAL
@@ -141,7 +141,7 @@ def _memory(m: Any, index: int, inst: Any, mask: int, cycle: int) -> None:
             node(m.nodes, warp.copies).what = 0
         node(m.nodes, warp.copies).what += 1
         request.group = warp.copies
-    push(m, queue_of(warp.sub, LG_QUEUE if inst.kind == LG else MIO_QUEUE), asked)
+    push(m, warp.sub, LG_QUEUE if inst.kind == LG else MIO_QUEUE, asked)
 
 
 @compiled

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import count
-from simulator.machine.compiled.inbox import send_packet
+from simulator.machine.compiled.inbox import FROM_SMS, send_packet
 from simulator.machine.compiled.jit import bit_count, compiled
 from simulator.machine.compiled.layout import P_PACKETS, PHASE_COUNT, packet
 from simulator.machine.compiled.layout_sm import l1_line, request_at, sm_at
@@ -36,7 +36,8 @@ def _send(m: Any, sm: int, index: int) -> None:
     count(m, one.kernel, C_PACKETS, 1)
     count(m, one.kernel, C_PACKET_BYTES, one.payload)
     route(m, one)
-    send_packet(m, 1 + sm, m.crossbar, one.last_fs, m.sm_to_crossbar_fs, REQUEST, index)
+    cycle = (one.last_fs + m.sm_to_crossbar_fs + m.l2_period_fs - 1) // m.l2_period_fs
+    send_packet(m, 1 + sm, FROM_SMS, cycle, REQUEST, index)
 
 
 @compiled

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import mark
-from simulator.machine.compiled.inbox import send
+from simulator.machine.compiled.inbox import FROM_PARTITIONS, send_to_crossbar
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.l2_atomics import atomic
 from simulator.machine.compiled.l2_misses import INPUT_METER, LINK_METER, find, meter_of
@@ -21,7 +21,7 @@ from simulator.machine.compiled.l2_writes import write
 from simulator.machine.compiled.layout import P_NODES, P_PACKETS, node, packet, queue
 from simulator.machine.compiled.layout_memory import l2_line, miss, slice_at
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.order import append, dequeue
+from simulator.machine.compiled.order import dequeue, enqueue
 from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.routing import owner
 from simulator.machine.messages import READ, SLICE_CREDIT, WRITE
@@ -34,31 +34,25 @@ QUEUE_OVERFLOW = 100
 
 
 @inlined
-def _join(m: Any, which: int, entry: int, now_fs: int) -> None:
-    node(m.nodes, entry).key = now_fs
-    append(m, which, entry)
-
-
-@inlined
-def arrive(m: Any, entry: int, cycle: int, now_fs: int) -> None:
-    """A request of an SM, by the entry that brought it."""
-    one = packet(m.packets, node(m.nodes, entry).what)
+def arrive(m: Any, index: int, cycle: int, now_fs: int) -> None:
+    """A request of an SM."""
+    one = packet(m.packets, index)
     mark(one, CROSSBAR_REQUEST, now_fs)
     which = queue_of(m, one.slice, REQUESTS)
     if queue(m.queues, which).count >= m.l2_queue_depth:
         m.error = QUEUE_OVERFLOW
-    _join(m, which, entry, now_fs)
+    enqueue(m, which, index, now_fs)
     enter(m, meter_of(m, one.slice, INPUT_METER), now_fs)
     state = slice_at(m.slice_states, one.slice)
     state.due = min(state.due, cycle)
 
 
 @inlined
-def arrive_crossing(m: Any, entry: int, cycle: int, now_fs: int) -> None:
+def arrive_crossing(m: Any, index: int, cycle: int, now_fs: int) -> None:
     """A request of the other partition; its MSHR there bounds how many there can be."""
-    one = packet(m.packets, node(m.nodes, entry).what)
+    one = packet(m.packets, index)
     mark(one, PARTITION_LINK, now_fs)
-    _join(m, queue_of(m, one.slice, CROSSINGS), entry, now_fs)
+    enqueue(m, queue_of(m, one.slice, CROSSINGS), index, now_fs)
     enter(m, meter_of(m, one.slice, LINK_METER), now_fs)
     state = slice_at(m.slice_states, one.slice)
     state.due = min(state.due, cycle)
@@ -113,7 +107,8 @@ def _serve(m: Any, slice_id: int, which: int, cycle: int, now_fs: int) -> int:
         leave(m, meter_of(m, slice_id, LINK_METER), now_fs, entered_fs)
     else:
         leave(m, meter_of(m, slice_id, INPUT_METER), now_fs, entered_fs)
-        send(m, owner(m, slice_id), m.crossbar, now_fs, m.slice_to_crossbar_fs, SLICE_CREDIT, slice_id, 0)
+        at = cycle + m.slice_to_crossbar
+        send_to_crossbar(m, owner(m, slice_id), FROM_PARTITIONS, at, SLICE_CREDIT, slice_id)
     return 1
 
 
@@ -135,7 +130,7 @@ def step(m: Any, slice_id: int, cycle: int, now_fs: int) -> None:
     state = slice_at(m.slice_states, slice_id)
     if state.port_free <= cycle:
         _look_up(m, slice_id, cycle, now_fs)
-    if step_output(m, slice_id, cycle, now_fs) and state.cause[REQUESTS] == OUTPUT:
+    if step_output(m, slice_id, cycle) and state.cause[REQUESTS] == OUTPUT:
         state.wake[REQUESTS] = 0
     following = next_cycle(m, slice_id, cycle)
     for which in range(2):

@@ -66,7 +66,7 @@ def _answer(
         line.dirty |= one.sectors
         line.owner = one.kernel
         if one.operation == REDUCE:
-            acknowledge(m, slice_id, reply, ready, now_fs)
+            acknowledge(m, slice_id, reply, ready)
         else:
             leave(m, slice_id, reply, ready, 0)
     if reply != asked:
@@ -103,7 +103,7 @@ def atomic(m: Any, slice_id: int, which: int, asked: int, cycle: int, now_fs: in
             pin(m, slot)
         miss(m.misses, entry).requests += 1
     touch(m, slice_id, slot)
-    invalidate_copy(m, slice_id, asked, slot, now_fs)
+    invalidate_copy(m, slice_id, asked, slot, cycle)
     count_sectors(m, C_ATOMIC, one.kernel, one.sectors, hits, missing, merges)
     # The unit keeps its fraction of a cycle while requests follow each other without a gap.
     start = state.atomic_tenths if 10 * cycle - state.atomic_tenths < 10 else 10 * cycle

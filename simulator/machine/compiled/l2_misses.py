@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import count, mark
-from simulator.machine.compiled.inbox import send_packet
+from simulator.machine.compiled.inbox import FROM_PARTITIONS, send_packet
 from simulator.machine.compiled.jit import ahead, compiled, inlined, load, store
 from simulator.machine.compiled.l2_output import CROSSINGS, REQUESTS, acknowledge, leave, queue_of
 from simulator.machine.compiled.l2_tags import pin, slot_of, unpin
@@ -141,7 +141,8 @@ def request(m: Any, slice_id: int, entry: int, asked: int, sectors: int, now_fs:
     question.near = slice_id
     for phase in range(PHASE_COUNT):
         question.phases[phase] = 0
-    send_packet(m, owner(m, slice_id), m.crossbar, now_fs, wait_fs + m.crossing_in_fs, LINK_REQUEST, index)
+    cycle = question.last_fs // m.l2_period_fs + m.crossing_in
+    send_packet(m, owner(m, slice_id), FROM_PARTITIONS, cycle, LINK_REQUEST, index)
 
 
 @compiled
@@ -194,7 +195,7 @@ def _finish(m: Any, slice_id: int, index: int, slot: int, cycle: int, now_fs: in
         one.dirty |= reply.sectors
         one.owner = reply.kernel
         if reply.operation == REDUCE:
-            acknowledge(m, slice_id, waiter.reply, ready, now_fs)
+            acknowledge(m, slice_id, waiter.reply, ready)
             return
     leave(m, slice_id, waiter.reply, ready, 0)
 

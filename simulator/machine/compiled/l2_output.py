@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import mark
-from simulator.machine.compiled.inbox import send_packet
+from simulator.machine.compiled.inbox import ACKS, FROM_PARTITIONS, send_packet
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.layout import P_NODES, node, packet, queue
 from simulator.machine.compiled.layout_memory import slice_at
@@ -50,18 +50,15 @@ def leave(m: Any, slice_id: int, index: int, cycle: int, crossing: int) -> None:
 
 
 @compiled
-def acknowledge(m: Any, slice_id: int, index: int, cycle: int, now_fs: int) -> None:
+def acknowledge(m: Any, slice_id: int, index: int, cycle: int) -> None:
     """Send the acknowledgement that leaves the pipeline at `cycle`; the message includes that wait."""
     one = packet(m.packets, index)
-    leave_fs = cycle * m.l2_period_fs
-    delay = leave_fs - now_fs + m.slice_to_crossbar_fs
-    mark(one, L2, leave_fs)
+    mark(one, L2, cycle * m.l2_period_fs)
     if crosses(m, one.sm, one.slice):
-        crossing_fs = m.crossing_cycles * m.l2_period_fs
-        delay += crossing_fs
-        mark(one, PARTITION_LINK, leave_fs + crossing_fs)
+        cycle += m.crossing_cycles
+        mark(one, PARTITION_LINK, cycle * m.l2_period_fs)
     one.payload = 0
-    send_packet(m, owner(m, slice_id), m.crossbar, now_fs, delay, ACK, index)
+    send_packet(m, owner(m, slice_id), ACKS, cycle + m.slice_to_crossbar, ACK, index)
 
 
 @inlined
@@ -75,7 +72,7 @@ def may_send(m: Any, slice_id: int) -> int:
 
 
 @inlined
-def _send_first(m: Any, slice_id: int, which: int, cycle: int, now_fs: int, delay_fs: int, kind: int) -> int:
+def _send_first(m: Any, slice_id: int, which: int, cycle: int, delay: int, kind: int) -> int:
     """Send the first packet of a queue; its number."""
     entry = dequeue(m, queue_of(m, slice_id, which))
     index = node(m.nodes, entry).what
@@ -83,12 +80,12 @@ def _send_first(m: Any, slice_id: int, which: int, cycle: int, now_fs: int, dela
     payload = packet(m.packets, index).payload
     port = m.slice_bytes
     slice_at(m.slice_states, slice_id).out_free = cycle + max(1, (payload + port - 1) // port)
-    send_packet(m, owner(m, slice_id), m.crossbar, now_fs, delay_fs, kind, index)
+    send_packet(m, owner(m, slice_id), FROM_PARTITIONS, cycle + delay, kind, index)
     return index
 
 
 @compiled
-def step(m: Any, slice_id: int, cycle: int, now_fs: int) -> int:
+def step(m: Any, slice_id: int, cycle: int) -> int:
     """Move what is due; whether a reply to an SM has left, so that look-ups may go on."""
     state = slice_at(m.slice_states, slice_id)
     while first_key(m, m.q_leaving + slice_id) <= cycle:
@@ -100,12 +97,12 @@ def step(m: Any, slice_id: int, cycle: int, now_fs: int) -> int:
     if may_send(m, slice_id):
         reply = queue(m.queues, queue_of(m, slice_id, REPLIES)).head
         if not (crossing >= 0 and node(m.nodes, crossing).order < node(m.nodes, reply).order):
-            index = _send_first(m, slice_id, REPLIES, cycle, now_fs, m.slice_to_crossbar_fs, REPLY)
+            index = _send_first(m, slice_id, REPLIES, cycle, m.slice_to_crossbar, REPLY)
             one = packet(m.packets, index)
             state.credits[crosses(m, one.sm, one.slice)] -= 1
             return 1
     if crossing >= 0:
-        _send_first(m, slice_id, CROSSING_REPLIES, cycle, now_fs, m.crossing_in_fs, LINK_REPLY)
+        _send_first(m, slice_id, CROSSING_REPLIES, cycle, m.crossing_in, LINK_REPLY)
     return 0
 
 

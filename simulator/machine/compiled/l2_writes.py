@@ -33,11 +33,11 @@ def write(m: Any, slice_id: int, which: int, asked: int, cycle: int, now_fs: int
     line.valid |= one.full
     line.dirty |= one.sectors
     line.owner = one.kernel
-    invalidate_copy(m, slice_id, asked, slot, now_fs)
+    invalidate_copy(m, slice_id, asked, slot, cycle)
     count(m, one.kernel, C_REQUESTS, 1)
     count(m, one.kernel, C_SECTORS, bit_count(one.sectors))
     count(m, one.kernel, C_BYTES, one.payload)
     hold_port(m, slice_id, cycle, one.payload)
     mark(one, L2_QUEUE, now_fs)
-    acknowledge(m, slice_id, asked, cycle + m.access_cycles, now_fs)
+    acknowledge(m, slice_id, asked, cycle + m.access_cycles)
     return 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled.inbox import LAUNCHER, arrived_at_launcher, send, settle_launcher
+from simulator.machine.compiled.inbox import LAUNCHER, LAUNCHES, arrived_at_launcher, send, settle_launcher
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import P_NODES, component, node
 from simulator.machine.compiled.layout_machine import machine_at
@@ -154,7 +154,9 @@ def _launch(m: Any, index: int, sm: int, now_fs: int) -> None:
     _book(kernel, book, block, 1)
     block.carveout = book.carveout
     kernel.next_block += 1
-    send(m, LAUNCHER, 1 + sm, now_fs, m.block_launch_fs, LAUNCH, number, 0)
+    period = m.sm_period_fs
+    arrival_fs = (now_fs + m.block_launch_fs + period - 1) // period * period
+    send(m, 1 + sm, LAUNCHES, arrival_fs, LAUNCH, number, 0)
 
 
 @compiled

@@ -56,12 +56,32 @@ def plain(text: str, whole_lines: bool = False) -> np.dtype[Any]:
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
 
+MESSAGE = plain("""
+    key       when it arrives; at the crossbar, its place among those that arrive at once
+    line      of a packet: line of memory
+    what@4    index of what it is about
+    extra@4   of a packet: the requester's name for it; else a second number
+    payload@2 of a packet: bytes of data
+    sm@2      of a packet: who asks
+    slice@2   of a packet: slice that it goes to or comes from
+    kind@2    kind of message
+""")
+PIECE = 16
+"""Messages that are taken from their pool at a time."""
+TAPE = plain("""
+    first   key of the first message, NEVER for none
+    last    in a sorted tape: key of the last
+    head@4  first message
+    tail@4  last message
+    spare@4 first of the pieces that it has read, −1 for none
+    none@4  nothing: a record fills half a cache line
+""")
 NODE = plain(
     """
     next     following entry of a chain or queue
     key      what a heap sorts by: a time
     order    what it sorts by among equal times
-    extra    a second number of the message
+    extra    a second number of what it is about
     line     of a packet: line of memory
     what@4   index of what the entry is about
     child@4  heap: first child
@@ -113,7 +133,6 @@ COMPONENT = plain("""
     next_fs      time of the next tick
     arrival_fs   when its earliest message arrives; not kept for the launcher and the crossbar
     ticked_fs    time of the last tick
-    period_fs    clock
     sequence     messages sent
 """)
 PACKET = plain(
@@ -135,6 +154,8 @@ PACKET = plain(
     whole_lines=True,
 )
 
+message = accessor(MESSAGE)
+tape = accessor(TAPE)
 node = accessor(NODE)
 pool = accessor(POOL)
 shelf = accessor(SHELF)
@@ -144,6 +165,5 @@ meter = accessor(METER)
 component = accessor(COMPONENT)
 packet = accessor(PACKET)
 
-POOLS = ("nodes", "packets", "requests", "waiters", "l2_waiters", "misses", "transfers")
+P_NODES, P_PACKETS, P_REQUESTS, P_WAITERS, P_L2_WAITERS, P_MISSES, P_TRANSFERS, P_MESSAGES = range(8)
 """Tables that grow between turns, in the order of their pool records."""
-P_NODES, P_PACKETS, P_REQUESTS, P_WAITERS, P_L2_WAITERS, P_MISSES, P_TRANSFERS = range(7)

@@ -23,9 +23,11 @@ TABLES = """
     l2_waiters       L2_WAITER: pool
     misses           MISS: pool
     transfers        TRANSFER: pool
+    messages         MESSAGE: pool, of which tapes have pieces
     rounds           by worker a cache line: round that it has done; the main one's is the round that is due
-    queues           QUEUE: four a sub-core, four a slice, one reply FIFO a slice, two a pseudo-channel
-    ordered          ORDERED: three an inbox, one a slice of what waits for it, one of what leaves it
+    queues           QUEUE: two a sub-core and an SM, four a slice, its reply FIFO, two a pseudo-channel
+    tapes            TAPE: three an inbox, and three by worker and cycle of those for the crossbar
+    ordered          ORDERED: one a slice of what waits for it, one of what leaves it, the launcher's inbox
     meters           METER: two an SM, two of the crossbar, three a slice
     counts           counters and states by kernel
     snapshots        the same at each edge of an interval
@@ -109,13 +111,13 @@ NUMBERS = """
     unit_crossbar unit_partition kernels sms first_kept
     slices sub_cores sub_slots warp_slots streams registers operator_words crossbar first_partition
     q_inbox q_request q_leaving q_on_way q_returned q_wheel q_launcher q_events wheel_size wheel_fs
-    q_slice q_reply q_front meter_crossbar meter_slice component_count channel_count pool_count
+    q_lsu q_slice q_reply q_front meter_crossbar meter_slice component_count channel_count pool_count
     sm_period_fs l2_period_fs
     clock_fs to_sms_fs to_partitions_fs from_sms_fs from_partitions_fs window_fs interval_fs
     keep_requests keep_blocks finished_room finished_low edge_room
-    sm_to_crossbar_fs crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs crossing_in_fs
-    crossing_out_fs crossing_cycles block_launch_fs block_done_fs launch_gap_fs host_fs largest_carveout
-    step_millicycles
+    sm_to_crossbar_fs crossbar_to_slice_fs slice_to_crossbar_fs crossbar_to_sm_fs
+    crossing_out_fs crossing_cycles slice_to_crossbar crossing_in block_launch_fs block_done_fs launch_gap_fs
+    host_fs largest_carveout step_millicycles
     scheduler lg_depth mio_depth hand_over writeback_latency branch_latency fence_latency exit_latency
     warp_setup_tenths barrier_arrival barrier_release l0_buffers l0_buffer_lines l1_buffer_lines
     l1_buffer_first l0_latency l1_instruction_latency smem_banks smem_bank_bytes smem_access pass_interval
@@ -134,7 +136,7 @@ NUMBERS = """
 """
 MOVING = """
     error current crossbar_next launcher_next sms_end_fs partitions_end_fs middle_end_fs middle_fs
-    wheel_count requests_due
+    wheel_count requests_due at_sms_fs
     request_number replies_inside late late_number
     link_number block_free free_millicycle running_count finished_count
     kept_block_count next_edge_fs edges

@@ -37,6 +37,7 @@ SM = plain(f"""
     barrier_free   cycle at which the barrier unit is idle
     credits        packets that may enter the request network
     waiting        instructions in the queues of the load/store unit
+    looked_at      sub-cores that have warps to look at, as a bit mask
     stalled        request whose remaining lines lack something, −1 for none
     port_free:{MOST_PHASES} cycle from which each phase of the data port is free
     mshrs_used     misses on their way
@@ -58,6 +59,9 @@ SM = plain(f"""
 """)
 SUB_CORE = plain(f"""
     candidates     warps to look at
+    sm@4           its SM
+    bit@4          its bit there
+    queued@4:2     instructions in the queues of the load/store unit: global and local memory, the rest
     pipe_free:{PIPELINES} when each pipeline is free, in tenths of a cycle
     dispatch_free  cycle at which the dispatcher is free
     last_age       age of the warp that issued last, −1 before
@@ -134,6 +138,7 @@ REQUEST = plain(
     age@4      its age
     kernel@4   its kernel
     inst@4     instruction, numbered over all kernels
+    next@4     following one in a queue of the load/store unit
     pattern@4  pattern of the offsets, −1 when it is not a kept one
     group@4    group of asynchronous copies, −1 for none
     sm@2       its SM

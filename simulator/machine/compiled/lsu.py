@@ -1,7 +1,7 @@
 """The load/store unit of an SM: the queues before it, the data port that shared memory and L1 use, and shared
 memory itself.
 
-The machine of the reference engine's file of this name; entries of the queues have requests as items.
+The machine of the reference engine's file of this name; its queues are chains of requests.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from simulator.machine.compiled.footprint import shared_passes
 from simulator.machine.compiled.jit import bit_count, compiled, inlined
 from simulator.machine.compiled.l1 import accept, proceed
 from simulator.machine.compiled.layout import P_NODES, PHASE_COUNT, node, queue
-from simulator.machine.compiled.layout_sm import instruction, request_at, sm_at, warp_at
+from simulator.machine.compiled.layout_sm import instruction, request_at, sm_at, sub_core, warp_at
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.order import dequeue, enqueue
+from simulator.machine.compiled.order import dequeue
 from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.sm_events import COMPLETE, book, list_candidate
 from simulator.machine.order import NEVER
@@ -30,24 +30,38 @@ C_STORE_BYTES = INDEX["shared_store_bytes"]
 C_LOADS = INDEX["shared_load_requests"]
 C_STORES = INDEX["shared_store_requests"]
 C_ATOMICS = INDEX["shared_atomic_requests"]
-LG_QUEUE, MIO_QUEUE, LG_WAITERS, MIO_WAITERS = range(4)
-"""The queues of a sub-core."""
+LG_QUEUE, MIO_QUEUE = range(2)
+"""The queues of a sub-core: global and local memory; shared memory and shuffles."""
 SHUFFLE = int(Operation.SHUFFLE)
 
 
 @inlined
-def queue_of(sub: int, which: int) -> int:
-    """Number of a queue of a sub-core."""
-    return 4 * sub + which
+def _queue_of(m: Any, sm: int, which: int) -> int:
+    """Number of an SM's queue. All instructions take as long to the unit, so those of one kind in all
+    sub-cores are taken in the order of their issue: one chain of requests.
+    """
+    return m.q_lsu + 2 * sm + which
 
 
 @inlined
-def push(m: Any, which: int, index: int) -> None:
+def waiters_of(sub: int, which: int) -> int:
+    """Number of the queue of warps that wait for a place in a queue of a sub-core."""
+    return 2 * sub + which
+
+
+@inlined
+def push(m: Any, sub: int, which: int, index: int) -> None:
     """An instruction has issued; it reaches the unit after operand read and the queue's own latency."""
     request = request_at(m.requests, index)
     request.ready = request.issue + m.hand_over
-    enqueue(m, which, index, request.ready)
-    node(m.nodes, queue(m.queues, which).tail).order = request.order
+    request.next = -1
+    line = queue(m.queues, _queue_of(m, request.sm, which))
+    if line.head < 0:
+        line.head = index
+    else:
+        request_at(m.requests, line.tail).next = index
+    line.tail = index
+    sub_core(m.sub_core_states, sub).queued[which] += 1
     sm_at(m.sm_states, request.sm).waiting += 1
     enter(m, 2 * request.sm, request.issue * m.sm_period_fs)
 
@@ -67,22 +81,23 @@ def _wake(m: Any, which: int) -> None:
         give(m, P_NODES, entry)
 
 
-@compiled
+@inlined
+def _head(m: Any, sm: int, which: int) -> int:
+    return queue(m.queues, _queue_of(m, sm, which)).head
+
+
+@inlined
 def _oldest(m: Any, sm: int, stalled: int, cycle: int) -> int:
     """The queue whose head is the oldest instruction whose turn has come, or −1."""
-    best = -1
-    order = 0
-    for sub in range(sm * m.sub_cores, (sm + 1) * m.sub_cores):
-        for kind in range(LG_QUEUE, MIO_QUEUE + 1):
-            if kind == LG_QUEUE and stalled >= 0:
-                continue
-            head = queue(m.queues, queue_of(sub, kind)).head
-            if head >= 0 and node(m.nodes, head).key <= cycle:
-                own = node(m.nodes, head).order
-                if best < 0 or own < order:
-                    best = queue_of(sub, kind)
-                    order = own
-    return best
+    first = _head(m, sm, LG_QUEUE) if stalled < 0 else -1
+    other = _head(m, sm, MIO_QUEUE)
+    which = LG_QUEUE
+    if first < 0 or (
+        other >= 0 and request_at(m.requests, other).order < request_at(m.requests, first).order
+    ):
+        first = other
+        which = MIO_QUEUE
+    return which if first >= 0 and request_at(m.requests, first).ready <= cycle else -1
 
 
 @compiled
@@ -128,21 +143,21 @@ def step(m: Any, sm: int, cycle: int) -> None:
     which = _oldest(m, sm, own.stalled, cycle)
     if which < 0:
         return
-    entry = dequeue(m, which)
-    index = node(m.nodes, entry).what
-    give(m, P_NODES, entry)
+    line = queue(m.queues, _queue_of(m, sm, which))
+    index = line.head
+    line.head = request_at(m.requests, index).next
     own.waiting -= 1
     request = request_at(m.requests, index)
     request.picked = cycle
     leave(m, 2 * sm, cycle * m.sm_period_fs, request.issue * m.sm_period_fs)
     sub = warp_at(m.warps, request.warp).sub
-    if which == queue_of(sub, LG_QUEUE):
-        _wake(m, queue_of(sub, LG_WAITERS))
+    sub_core(m.sub_core_states, sub).queued[which] -= 1
+    _wake(m, waiters_of(sub, which))
+    if which == LG_QUEUE:
         _occupy(m, own, accept(m, index), cycle)
         if not proceed(m, index, cycle):
             own.stalled = index
     else:
-        _wake(m, queue_of(sub, MIO_WAITERS))
         _shared(m, own, index, cycle)
 
 
@@ -153,11 +168,10 @@ def next_cycle(m: Any, sm: int, cycle: int) -> int:
     if not own.waiting:
         return NEVER
     first = NEVER
-    for sub in range(sm * m.sub_cores, (sm + 1) * m.sub_cores):
-        for kind in range(LG_QUEUE, MIO_QUEUE + 1):
-            head = queue(m.queues, queue_of(sub, kind)).head
-            if head >= 0 and (kind == MIO_QUEUE or own.stalled < 0):
-                first = min(first, node(m.nodes, head).key)
+    for which in range(LG_QUEUE, MIO_QUEUE + 1):
+        head = _head(m, sm, which)
+        if head >= 0 and (which == MIO_QUEUE or own.stalled < 0):
+            first = min(first, request_at(m.requests, head).ready)
     if first == NEVER:
         return NEVER
     first = max(first, cycle + 1)

@@ -16,7 +16,7 @@ from simulator.machine.compiled.jit import bit_count, compiled
 from simulator.machine.compiled.l2 import arrive, arrive_crossing, credit, invalidate, step
 from simulator.machine.compiled.l2_misses import NO_ANSWER, answered, wake
 from simulator.machine.compiled.l2_misses import arrive as arrive_sector
-from simulator.machine.compiled.layout import P_NODES, P_TRANSFERS, component, node
+from simulator.machine.compiled.layout import P_TRANSFERS, component, message
 from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.layout_memory import l2_line, partition, slice_at, transfer_at
 from simulator.machine.compiled.memory_front import tick as memory_tick
@@ -34,24 +34,21 @@ ALL_SECTORS = 15
 def _consume(m: Any, ident: int, cycle: int, now_fs: int) -> None:
     """Messages that have arrived."""
     while True:
-        entry = arrived(m, ident, now_fs)
-        if entry < 0:
+        at = arrived(m, ident, now_fs)
+        if at < 0:
             return
-        one = node(m.nodes, entry)
+        one = message(m.messages, at)
         kind = one.kind
         if kind == REQUEST:
-            arrive(m, entry, cycle, now_fs)
-            continue
-        if kind == LINK_REQUEST:
-            arrive_crossing(m, entry, cycle, now_fs)
-            continue
-        if kind == REPLY_CREDIT:
+            arrive(m, one.what, cycle, now_fs)
+        elif kind == REPLY_CREDIT:
             credit(m, one.what, one.extra, cycle)
+        elif kind == LINK_REQUEST:
+            arrive_crossing(m, one.what, cycle, now_fs)
         elif kind == LINK_REPLY:
             answered(m, one.what, cycle, now_fs)
         elif kind == LINK_INVALIDATE:
             invalidate(m, one.what)
-        give(m, P_NODES, entry)
 
 
 @compiled

@@ -26,11 +26,12 @@ def take_off(m: Any, place: int, which: int) -> int:
     if own.count:
         own.count -= 1
         return own.entries[own.count]
-    return _from_pool(m, which)
+    return from_pool(m, which)
 
 
 @compiled
-def _from_pool(m: Any, which: int) -> int:
+def from_pool(m: Any, which: int) -> int:
+    """A free record from the pool itself."""
     place = pool(m.pools, which)
     if place.left == 0:
         m.error = 1 + which

@@ -11,12 +11,12 @@ from typing import Any
 from simulator.machine.compiled import l1
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.cursor import start
-from simulator.machine.compiled.inbox import arrived, send, settle_next
+from simulator.machine.compiled.inbox import arrived, send_to_launcher, settle_next
 from simulator.machine.compiled.issue import fetch_line, forget_groups, returned
-from simulator.machine.compiled.jit import compiled, inlined, load, store
+from simulator.machine.compiled.jit import compiled, inlined, load, lowest_bit, store
 from simulator.machine.compiled.l1_finish import fence_if_done
 from simulator.machine.compiled.l1_tags import drop_all, prepare
-from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, PHASE_COUNT, component, node
+from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, PHASE_COUNT, component, message, node
 from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.layout_sm import (
     block_at,
@@ -48,7 +48,7 @@ from simulator.machine.compiled.sm_events import (
     next_event,
 )
 from simulator.machine.compiled.sub_core import step as sub_core_step
-from simulator.machine.messages import ACK, BLOCK_DONE, LAUNCH, REPLY, SM_CREDIT
+from simulator.machine.messages import ACK, LAUNCH, REPLY, SM_CREDIT
 from simulator.machine.order import NEVER
 from simulator.statistics.phases import ACCESS_CLASSES, DRAIN, NO_INSTRUCTION
 from simulator.statistics.schema import INDEX
@@ -175,7 +175,7 @@ def _end_block(m: Any, sm: int, number: int, cycle: int) -> None:
     block = block_at(m.blocks, number)
     count(m, block.kernel, C_BLOCKS, 1)
     block.end_fs = cycle * m.sm_period_fs
-    send(m, 1 + sm, 0, block.end_fs, m.block_done_fs, BLOCK_DONE, number, 0)
+    send_to_launcher(m, 1 + sm, block.end_fs, number)
 
 
 # --- requests -----------------------------------------------------------------------------------------------
@@ -256,12 +256,11 @@ def _happen(m: Any, sm: int, kind: int, item: int, age: int, cycle: int) -> None
 @compiled
 def _take_messages(m: Any, sm: int, cycle: int, now_fs: int) -> None:
     while True:
-        entry = arrived(m, 1 + sm, now_fs)
-        if entry < 0:
+        at = arrived(m, 1 + sm, now_fs)
+        if at < 0:
             return
-        kind = node(m.nodes, entry).kind
-        item = node(m.nodes, entry).what
-        give(m, P_NODES, entry)
+        kind = message(m.messages, at).kind
+        item = message(m.messages, at).what
         if kind == REPLY:
             l1.reply(m, sm, item, now_fs)
         elif kind == ACK:
@@ -291,13 +290,16 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
         _happen(m, sm, kind, item, age, cycle)
     if own.waiting or own.stalled >= 0:
         lsu_step(m, sm, cycle)
-    busy = 0
-    for sub in range(sm * m.sub_cores, (sm + 1) * m.sub_cores):
-        if sub_core_at(m.sub_core_states, sub).candidates:
-            sub_core_step(m, sub, cycle)
-            busy |= sub_core_at(m.sub_core_states, sub).candidates
+    left = own.looked_at
+    while left:
+        place = lowest_bit(left)
+        sub = sm * m.sub_cores + place
+        sub_core_step(m, sub, cycle)
+        if not sub_core_at(m.sub_core_states, sub).candidates:
+            own.looked_at &= ~(1 << place)
+        left = own.looked_at & -2 << place
     following = cycle + 1
-    if not busy:
+    if not own.looked_at:
         following = min(next_cycle(m, sm, cycle), next_event(m, sm, cycle))
     settle_next(m, ident, following * m.sm_period_fs if following < NEVER else NEVER)
 

@@ -108,6 +108,7 @@ def list_candidate(m: Any, index: int) -> None:
         own = sub_core(m.sub_core_states, warp.sub)
         store(m.candidates, warp.sub * m.sub_slots + own.candidates, index)
         own.candidates += 1
+        sm_at(m.sm_states, own.sm).looked_at |= own.bit
 
 
 @inlined

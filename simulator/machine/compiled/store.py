@@ -17,15 +17,16 @@ from simulator.machine.compiled.layout import LINE_BYTES
 from simulator.machine.compiled.layout_machine import MACHINE, PRIVATE, SUMMED
 
 POOL_TABLES = (
-    ("nodes", layout.NODE),
-    ("packets", layout.PACKET),
-    ("requests", layout_sm.REQUEST),
-    ("waiters", layout_sm.WAITER),
-    ("l2_waiters", layout_memory.L2_WAITER),
-    ("misses", layout_memory.MISS),
-    ("transfers", layout_memory.TRANSFER),
+    ("nodes", layout.NODE, 1),
+    ("packets", layout.PACKET, 1),
+    ("requests", layout_sm.REQUEST, 1),
+    ("waiters", layout_sm.WAITER, 1),
+    ("l2_waiters", layout_memory.L2_WAITER, 1),
+    ("misses", layout_memory.MISS, 1),
+    ("transfers", layout_memory.TRANSFER, 1),
+    ("messages", layout.MESSAGE, layout.PIECE),
 )
-"""In the order of the pools' numbers."""
+"""In the order of the pools' numbers: name, type, and how many are taken at a time."""
 
 
 PAGE_BYTES = 1 << 21
@@ -136,13 +137,13 @@ class Store:
         return self.keep(name, table, worker)
 
     def pool(self, number: int, size: int, low: int) -> None:
-        """A table that records are taken from, `size` by each worker at first; it grows when a worker has
-        fewer than `low` left.
+        """A table that records are taken from, at first `size` times by each worker; it grows when a worker
+        has fewer than `low` left.
 
         Record 0 is never taken. Memory that nobody has taken yet is not touched.
         """
-        name, kind = POOL_TABLES[number]
-        self.records(name, kind, size * self.workers + 1)
+        name, kind, unit = POOL_TABLES[number]
+        self.records(name, kind, (size * self.workers + 1) * unit)
         for worker in range(self.workers):
             own = self.pools_of(worker)[number]
             own["fresh"] = 1 + size * worker
@@ -175,11 +176,11 @@ class Store:
 
     def _stacks(self, number: int) -> None:
         """Stacks with room for all of a pool's records, with what was in those before."""
-        name = POOL_TABLES[number][0]
+        name, _, unit = POOL_TABLES[number]
         for worker in range(self.workers):
             own = self.pools_of(worker)[number]
             place = _named(stack_name(number), worker)
-            table = self.memory.table(len(self.tables[name]), np.dtype(np.int64))
+            table = self.memory.table(len(self.tables[name]) // unit, np.dtype(np.int64))
             if place in self.tables:
                 table[: own["count"]] = self.tables[place][: own["count"]]
             self.tables[place] = table
@@ -187,17 +188,17 @@ class Store:
 
     def grow(self, number: int, worker: int) -> None:
         """Double a pool; what is new goes to one worker."""
-        name, kind = POOL_TABLES[number]
+        name, kind, unit = POOL_TABLES[number]
         old = self.tables[name]
         table = self.memory.table(2 * len(old), kind)
         table[: len(old)] = old
         self.keep(name, table)
         self._stacks(number)
         own = self.pools_of(worker)[number]
-        own["left"] += len(table) - len(old)
+        own["left"] += (len(table) - len(old)) // unit
         if self.workers > 1:
             # What has never been taken is a worker's own range, which ends where the next one's begins.
-            new = np.arange(len(old), len(table))
+            new = np.arange(len(old) // unit, len(table) // unit)
             self.stack_of(number, worker)[own["count"] : own["count"] + len(new)] = new
             own["count"] += len(new)
 

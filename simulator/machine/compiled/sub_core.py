@@ -9,9 +9,9 @@ from typing import Any
 
 from simulator.machine.compiled.issue import issue
 from simulator.machine.compiled.jit import compiled, inlined, load, store
-from simulator.machine.compiled.layout import P_NODES, node, queue
+from simulator.machine.compiled.layout import P_NODES, node
 from simulator.machine.compiled.layout_sm import instruction, sub_core, warp_at
-from simulator.machine.compiled.lsu import LG_QUEUE, LG_WAITERS, MIO_QUEUE, MIO_WAITERS, queue_of
+from simulator.machine.compiled.lsu import LG_QUEUE, MIO_QUEUE, waiters_of
 from simulator.machine.compiled.order import enqueue
 from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.sm_events import WAKE, book_warp, change_state
@@ -95,12 +95,12 @@ def _judge(m: Any, own: Any, sub: int, index: int, cycle: int) -> tuple[int, int
         warp.clear = 1
     kind = inst.kind
     if kind == LG:
-        if queue(m.queues, queue_of(sub, LG_QUEUE)).count >= m.lg_depth:
-            enqueue(m, queue_of(sub, LG_WAITERS), index, 0)
+        if own.queued[LG_QUEUE] >= m.lg_depth:
+            enqueue(m, waiters_of(sub, LG_QUEUE), index, 0)
             return LG_THROTTLE, UNKNOWN
     elif kind == MIO:
-        if queue(m.queues, queue_of(sub, MIO_QUEUE)).count >= m.mio_depth:
-            enqueue(m, queue_of(sub, MIO_WAITERS), index, 0)
+        if own.queued[MIO_QUEUE] >= m.mio_depth:
+            enqueue(m, waiters_of(sub, MIO_QUEUE), index, 0)
             return MIO_THROTTLE, UNKNOWN
     elif kind == COPY_WAIT and _open_groups(m, warp) > inst.count:
         return LONG_SCOREBOARD, UNKNOWN
