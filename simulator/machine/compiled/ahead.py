@@ -35,9 +35,12 @@ REQUEST_LINES = 5
 REQUEST_STRIDE = layout_sm.REQUEST.itemsize // layout.LINE_BYTES
 INTEGERS = layout.LINE_BYTES // layout.INTEGER_BYTES
 TOKEN_MASK = (1 << TOKEN_BITS) - 1
-LOOK_UPS, WAITERS, REQUESTS = range(3)
-"""What is asked for: where a slice looks a request up; the packet of an answer and who waits for it; the
-request that this one belongs to, and when the registers of warps that may issue can be read.
+MESSAGE_BYTES = layout.MESSAGE.itemsize
+LINES_OF_MESSAGES = 6
+MESSAGES, LOOK_UPS, WAITERS, REQUESTS = range(4)
+"""What is asked for: the messages themselves; where a slice looks a request up; the packet of an answer and
+who waits for it; the request that this one belongs to, and when the registers of warps that may issue can be
+read.
 """
 
 
@@ -86,9 +89,23 @@ def _candidates(m: Any, sm: int) -> None:
                 ask_line(row, line)
 
 
+@inlined
+def _messages(m: Any, ident: int) -> None:
+    """Ask for the messages themselves."""
+    first = m.q_inbox + WAYS * ident
+    for which in range(first, first + WAYS):
+        one = tape(m.tapes, which)
+        if one.first < NEVER:
+            for line in range(min(LINES_OF_MESSAGES, one.tail + 1 - one.head)):
+                ask_line(m.messages + MESSAGE_BYTES * one.head, line)
+
+
 @compiled
 def look_ahead(m: Any, ident: int, what: int) -> None:
     """Ask for what the messages in a component's inbox are about, and what else it will look at."""
+    if what == MESSAGES:
+        _messages(m, ident)
+        return
     if what == REQUESTS:
         _candidates(m, ident - 1)
     first = m.q_inbox + WAYS * ident

@@ -151,8 +151,10 @@ class TraceTables:
         self.register_lists += [numbers.setdefault(name, len(numbers)) for name in names]
         return first, len(names)
 
-    def instruction(self, flat: FlatProgram, inst: Decoded, numbers: dict[int, int]) -> None:
-        """One static instruction."""
+    def instruction(
+        self, flat: FlatProgram, inst: Decoded, numbers: dict[int, int], consumed: set[int]
+    ) -> None:
+        """One static instruction, and of which registers any consumes a tensor's value."""
         static = inst.static
         depends, depends_count = self.registers_of(tuple(r for r in inst.depends if r != RZ), numbers)
         dst, dst_count = self.registers_of(inst.dst, numbers)
@@ -177,7 +179,8 @@ class TraceTables:
             dst_count=dst_count,
             consumes=consumes,
             consumes_count=len(inst.consumes),
-            produces=int(inst.produces),
+            produces=int(inst.produces and not consumed.isdisjoint(inst.dst)),
+            brings=int(not consumed.isdisjoint(inst.dst)),
             bytes_per_lane=inst.bytes_per_lane,
             access_class=inst.access_class,
             bypass=int(inst.bypass_l1),
@@ -195,8 +198,9 @@ class TraceTables:
         flat = trace.flat()
         numbers: dict[int, int] = {}
         first, step_first, mark_first = len(self.instructions.rows), len(self.steps), len(self.marks.rows)
+        consumed = {register for inst in program.decoded for register, _ in inst.consumes}
         for inst in program.decoded:
-            self.instruction(flat, inst, numbers)
+            self.instruction(flat, inst, numbers, consumed)
         self.steps += flat.steps
         for mark in flat.marks:
             self.marks.add(
@@ -211,6 +215,7 @@ class TraceTables:
         first_variant, first_row = self.recorded.add(trace, self)
         self.kernels.add(
             first=first,
+            consumes=int(bool(consumed)),
             step_first=step_first,
             mark_first=mark_first,
             lines=program.lines,

@@ -256,7 +256,8 @@ def returned(m: Any, asked: int, latency_fs: int, cycle: int) -> int:
     for operand in range(inst.dst, inst.dst + inst.dst_count):
         register = load(m.register_lists, operand)
         store(m.ready, index * m.registers + register, cycle)
-        _bring(m, index, register, latency_fs)
+        if inst.brings:
+            _bring(m, index, register, latency_fs)
     if request.group >= 0:
         node(m.nodes, request.group).what -= 1
     if inst.access_class == SHARED_STORE:

@@ -206,6 +206,7 @@ KERNEL = plain(f"""
     blocks         blocks
     stream         place of its stream in the order of streams
     following      next kernel of its stream, −1 for none
+    consumes       whether operators consume values in its registers
     registers      registers a warp
     shared         shared memory a block, in bytes
     barriers       barriers a block
@@ -238,7 +239,8 @@ INSTRUCTION = plain(
     depends_count@2   how many
     dst_count@2       how many
     consumes_count@2  how many
-    produces@1        whether it leaves a tensor's value without a load
+    produces@1        whether it leaves a tensor's value without a load, which an operator consumes
+    brings@1          whether an operator consumes what it loads
     accesses@1        recorded: address records
     bypass@1          whether it goes past L1
     bytes_per_lane@1  width

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled import launcher, partition, sm
-from simulator.machine.compiled.ahead import LOOK_UPS, REQUESTS, WAITERS, look_ahead
+from simulator.machine.compiled.ahead import LOOK_UPS, MESSAGES, REQUESTS, WAITERS, look_ahead
 from simulator.machine.compiled.dram_refresh import start
 from simulator.machine.compiled.jit import compiled, inlined, invoke, load, load_shared, store, store_shared
 from simulator.machine.compiled.layout import DONE, EDGES, GROW, WIDTH, component, pool
@@ -107,6 +107,7 @@ def _share(m: Any, worker: int) -> None:
     end_fs = m.sms_end_fs
     first, last = 1 + own.first_sm, 1 + own.last_sm
     for ident in range(first, last):
+        _prepare(m, min(ident + 3, last - 1), end_fs, MESSAGES)
         _prepare(m, min(ident + 2, last - 1), end_fs, WAITERS)
         _prepare(m, min(ident + 1, last - 1), end_fs, REQUESTS)
         if component(m.components, ident).next_fs < end_fs:
@@ -114,6 +115,7 @@ def _share(m: Any, worker: int) -> None:
     first, last = m.first_partition + own.first_part, m.first_partition + own.last_part
     end_fs = m.partitions_end_fs
     for ident in range(first, last):
+        _prepare(m, min(ident + 2, last - 1), end_fs, MESSAGES)
         _prepare(m, min(ident + 1, last - 1), end_fs, LOOK_UPS)
         if component(m.components, ident).next_fs < end_fs:
             invoke(m.unit_partition, own.here, ident, end_fs)

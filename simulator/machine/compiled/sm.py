@@ -22,6 +22,7 @@ from simulator.machine.compiled.layout_sm import (
     block_at,
     finished_at,
     instruction,
+    kernel_at,
     request_at,
     sm_at,
     warp_at,
@@ -88,15 +89,18 @@ def _clear(m: Any, index: int) -> None:
     warp.listed = 0
     warp.parked = 0
     warp.barrier = -1
-    warp.has_short = 0
     warp.clear = 0
     warp.state = NO_INSTRUCTION
     for register in range(m.registers):
-        place = index * m.registers + register
-        store(m.ready, place, 0)
-        store(m.short, place, -1)
-    for word in range(index * m.registers * m.operator_words, (index + 1) * m.registers * m.operator_words):
-        store(m.fresh, word, 0)
+        store(m.ready, index * m.registers + register, 0)
+    if warp.has_short:
+        warp.has_short = 0
+        for register in range(m.registers):
+            store(m.short, index * m.registers + register, -1)
+    if kernel_at(m.kernel_states, warp.kernel).consumes:
+        size = m.registers * m.operator_words
+        for word in range(index * size, (index + 1) * size):
+            store(m.fresh, word, 0)
 
 
 @compiled
@@ -124,14 +128,14 @@ def _accept(m: Any, sm: int, number: int, cycle: int) -> None:
         sub = block.sub_core[index]
         slot = _free_slot(m, sm, sub)
         which = sm * m.warp_slots + slot
-        _clear(m, which)
         warp = warp_at(m.warps, which)
+        warp.kernel = kernel
+        _clear(m, which)
         own.ages += 1
         warp.used = 1
         warp.slot = slot
         warp.sub = sm * m.sub_cores + sub
         warp.age = own.ages
-        warp.kernel = kernel
         warp.block = number
         warp.index = index
         warp.since = cycle
