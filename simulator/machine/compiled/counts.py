@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.jit import inlined, load, store
-from simulator.machine.compiled.layout import WIDTH
+from simulator.machine.compiled.layout import AT_L2_MSHR, WIDTH
 
 
 @inlined
@@ -22,5 +22,5 @@ def count(m: Any, kernel: int, counter: int, amount: int) -> None:
 @inlined
 def mark(one: Any, phase: int, now_fs: int) -> None:
     """Charge the time since a packet's last mark to a phase."""
-    one.phases[phase] += now_fs - one.last_fs
+    one.phases[phase - AT_L2_MSHR] += now_fs - one.last_fs
     one.last_fs = now_fs

@@ -148,7 +148,8 @@ def _send_through(m: Any, index: int, inst: Any, place: int, cycle: int) -> int:
     request.parts += 1
     if operation != ATOMIC:
         warp_at(m.warps, request.warp).unacknowledged += 1
-    ask(m, index, operation, line, sectors, own.full[place], volume, token << TOKEN_BITS | OTHER, cycle)
+    name = token << TOKEN_BITS | OTHER
+    ask(m, index, operation, line, sectors, own.full[place], volume, name, token, cycle)
     return 1
 
 
@@ -181,7 +182,7 @@ def _other_done(m: Any, sm: int, index: int, now_fs: int) -> None:
     waiter = one.token >> TOKEN_BITS
     sm_at(m.sm_states, sm).others -= 1
     inst = request_at(m.requests, waiter_at(m.waiters, waiter).request).inst
-    part_done(m, waiter, one.phases, instruction(m.instructions, inst).access_class, now_fs)
+    part_done(m, waiter, index, instruction(m.instructions, inst).access_class, now_fs)
     give(m, P_WAITERS, waiter)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.jit import compiled, inlined
-from simulator.machine.compiled.layout import PHASE_COUNT
+from simulator.machine.compiled.layout import AT_L2_MSHR, PACKET_PHASES, PHASE_COUNT, packet
 from simulator.machine.compiled.layout_sm import request_at, waiter_at, warp_at
 from simulator.machine.compiled.sm_events import COMPLETE, HANDED_OVER, RELEASE, book, book_warp
 from simulator.statistics.phases import (
@@ -21,8 +21,12 @@ from simulator.statistics.phases import (
     LSU_QUEUE,
     MEMBAR,
     MSHR,
+    TLB,
     WRITEBACK,
 )
+
+MERGED = -1
+"""In place of a packet: another request's miss has brought a part."""
 
 
 @inlined
@@ -74,9 +78,36 @@ def _finish(m: Any, index: int, access_class: int) -> None:
 
 
 @compiled
-def part_done(m: Any, waiter: int, phases: Any, access_class: int, now_fs: int) -> None:
-    """One line of a request has all that it waited for; the last part to arrive gives the request its
-    phases.
+def _asked_life(m: Any, request: Any, waiter: Any, index: int) -> None:
+    """The life of a part that packet `index` has brought."""
+    one = packet(m.packets, index)
+    period = m.sm_period_fs
+    before = waiter.looked_up - request.picked + m.out_cycles - m.tag_latency
+    request.phases[LSU_QUEUE] = (request.picked - request.issue) * period
+    request.phases[L1] = m.tag_latency * period
+    request.phases[MSHR] = before * period + one.phases[0]
+    request.phases[TLB] = waiter.extra * period
+    for place in range(1, PACKET_PHASES):
+        request.phases[AT_L2_MSHR + place] = one.phases[place]
+    request.phases[WRITEBACK] = 0
+
+
+@compiled
+def _merged_life(m: Any, request: Any, waiter: Any, now_fs: int) -> None:
+    """The life of a part that another request's miss has brought: it waited in the MSHR."""
+    period = m.sm_period_fs
+    for phase in range(PHASE_COUNT):
+        request.phases[phase] = 0
+    known = min((waiter.looked_up + m.tag_latency) * period, now_fs)
+    request.phases[LSU_QUEUE] = (request.picked - request.issue) * period
+    request.phases[L1] = known - waiter.looked_up * period
+    request.phases[MSHR] = (waiter.looked_up - request.picked) * period + now_fs - known
+
+
+@compiled
+def part_done(m: Any, waiter: int, brought: int, access_class: int, now_fs: int) -> None:
+    """One line of a request has all that it waited for, brought by a packet or MERGED; the last part to
+    arrive gives the request its phases.
     """
     line = waiter_at(m.waiters, waiter).line
     index = waiter_at(m.waiters, waiter).request
@@ -85,8 +116,10 @@ def part_done(m: Any, waiter: int, phases: Any, access_class: int, now_fs: int) 
     if now_fs > request.last_fs or (now_fs == request.last_fs and line < request.last_line):
         request.last_fs = now_fs
         request.last_line = line
-        for phase in range(PHASE_COUNT):
-            request.phases[phase] = phases[phase]
+        if brought == MERGED:
+            _merged_life(m, request, waiter_at(m.waiters, waiter), now_fs)
+        else:
+            _asked_life(m, request, waiter_at(m.waiters, waiter), brought)
     if is_posted(access_class) and warp_at(m.warps, request.warp).age == request.age:
         warp_at(m.warps, request.warp).unacknowledged -= 1
         fence_if_done(m, request.warp, now_fs // m.sm_period_fs)

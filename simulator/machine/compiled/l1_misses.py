@@ -10,15 +10,15 @@ from typing import Any
 
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.jit import bit_count, compiled, inlined
-from simulator.machine.compiled.l1_finish import part_done
+from simulator.machine.compiled.l1_finish import MERGED, part_done
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS, ask, write_back
 from simulator.machine.compiled.l1_tags import EMPTY, find, put, touch, victim
-from simulator.machine.compiled.layout import P_NODES, P_WAITERS, PHASE_COUNT, node, packet
+from simulator.machine.compiled.layout import P_NODES, P_WAITERS, node, packet
 from simulator.machine.compiled.layout_sm import instruction, l1_line, mshr, request_at, sm_at, waiter_at
 from simulator.machine.compiled.meter import enter, leave
 from simulator.machine.compiled.pools import give, take
 from simulator.machine.messages import READ
-from simulator.statistics.phases import ASYNC_COPY, GLOBAL_LOAD, L1, LOCAL_LOAD, LSU_QUEUE, MSHR
+from simulator.statistics.phases import ASYNC_COPY, GLOBAL_LOAD, LOCAL_LOAD
 from simulator.statistics.schema import INDEX
 
 C_GLOBAL = INDEX["l1_global_load_requests"]
@@ -72,7 +72,7 @@ def _wait(m: Any, which: int, waiter: int) -> None:
 
 
 @compiled
-def _miss(m: Any, asked: int, line: int, sectors: int, slot: int, cycle: int) -> int:
+def _miss(m: Any, asked: int, line: int, sectors: int, slot: int, waiter: int, cycle: int) -> int:
     """Open a miss and send its packet; its MSHR."""
     sm = request_at(m.requests, asked).sm
     own = sm_at(m.sm_states, sm)
@@ -94,7 +94,7 @@ def _miss(m: Any, asked: int, line: int, sectors: int, slot: int, cycle: int) ->
         one.pending |= sectors
         holder.same = one.bringing
         one.bringing = which
-    ask(m, asked, READ, line, sectors, 0, 0, which << TOKEN_BITS | MISS, cycle)
+    ask(m, asked, READ, line, sectors, 0, 0, which << TOKEN_BITS | MISS, waiter, cycle)
     return which
 
 
@@ -158,23 +158,9 @@ def load(m: Any, asked: int, access_class: int, line: int, sectors: int, cycle: 
                     _wait(m, which, index)
                 which = mshr(m.mshrs, which).same
         if misses:
-            waiter.own = _miss(m, asked, line, misses, slot, cycle)
+            waiter.own = _miss(m, asked, line, misses, slot, index, cycle)
             _wait(m, waiter.own, index)
     return 1
-
-
-@compiled
-def _merged_phases(m: Any, index: int, now_fs: int) -> None:
-    """The life of a part that another request's miss has brought, into `merged`: it waited in the MSHR."""
-    waiter = waiter_at(m.waiters, index)
-    request = request_at(m.requests, waiter.request)
-    period = m.sm_period_fs
-    for phase in range(PHASE_COUNT):
-        m.merged[phase] = 0
-    known = min((waiter.looked_up + m.tag_latency) * period, now_fs)
-    m.merged[LSU_QUEUE] = (request.picked - request.issue) * period
-    m.merged[L1] = known - waiter.looked_up * period
-    m.merged[MSHR] = (waiter.looked_up - request.picked) * period + now_fs - known
 
 
 @compiled
@@ -233,10 +219,6 @@ def fill(m: Any, sm: int, index: int, now_fs: int) -> None:
             if not waiter.sectors:
                 inst = request_at(m.requests, waiter.request).inst
                 access_class = instruction(m.instructions, inst).access_class
-                if waiter.own == which:
-                    part_done(m, who, one.phases, access_class, now_fs)
-                else:
-                    _merged_phases(m, who, now_fs)
-                    part_done(m, who, m.merged, access_class, now_fs)
+                part_done(m, who, index if waiter.own == which else MERGED, access_class, now_fs)
     if not holder.sectors:
         _close(m, sm, which, slot, now_fs)

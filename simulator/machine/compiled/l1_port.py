@@ -11,14 +11,13 @@ from typing import Any
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.inbox import FROM_SMS, send_packet
 from simulator.machine.compiled.jit import bit_count, compiled
-from simulator.machine.compiled.layout import P_PACKETS, PHASE_COUNT, packet
-from simulator.machine.compiled.layout_sm import l1_line, request_at, sm_at
+from simulator.machine.compiled.layout import P_PACKETS, PACKET_PHASES, packet
+from simulator.machine.compiled.layout_sm import l1_line, request_at, sm_at, waiter_at
 from simulator.machine.compiled.pools import take
 from simulator.machine.compiled.routing import route
 from simulator.machine.compiled.tlb import extra_cycles
 from simulator.machine.messages import REQUEST, WRITE
 from simulator.machine.state_l2 import SECTOR_BYTES
-from simulator.statistics.phases import L1, LSU_QUEUE, MSHR, TLB
 from simulator.statistics.schema import INDEX
 
 C_EVICTIONS = INDEX["l1_dirty_evictions"]
@@ -54,7 +53,7 @@ def _packet(
     one.payload = payload
     one.kernel = kernel
     one.lanes = 0
-    for phase in range(PHASE_COUNT):
+    for phase in range(PACKET_PHASES):
         one.phases[phase] = 0
     return index
 
@@ -69,22 +68,23 @@ def ask(
     full: int,
     payload: int,
     token: int,
+    waiter: int,
     cycle: int,
 ) -> None:
-    """Send a packet for one line of a warp request that was looked up in `cycle`; there is a credit."""
+    """Send a packet for one line of a warp request that was looked up in `cycle`, for which `waiter` waits;
+    there is a credit.
+    """
     request = request_at(m.requests, asked)
-    period = m.sm_period_fs
     extra = extra_cycles(m, request.sm, line)
     if extra:
         count(m, request.kernel, C_TLB, 1)
     index = _packet(m, request.sm, operation, line, sectors, full, payload, request.kernel)
     one = packet(m.packets, index)
     one.token = token
-    one.last_fs = (cycle + m.out_cycles + extra) * period
-    one.phases[LSU_QUEUE] = (request.picked - request.issue) * period
-    one.phases[L1] = m.tag_latency * period
-    one.phases[MSHR] = (cycle - request.picked + m.out_cycles - m.tag_latency) * period
-    one.phases[TLB] = extra * period
+    one.last_fs = (cycle + m.out_cycles + extra) * m.sm_period_fs
+    who = waiter_at(m.waiters, waiter)
+    who.looked_up = cycle
+    who.extra = extra
     _send(m, request.sm, index)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.inbox import FROM_PARTITIONS, send_packet
 from simulator.machine.compiled.jit import bit_count, compiled, inlined
-from simulator.machine.compiled.layout import P_PACKETS, PHASE_COUNT, packet
+from simulator.machine.compiled.layout import P_PACKETS, PACKET_PHASES, packet
 from simulator.machine.compiled.layout_memory import l2_line, slice_at
 from simulator.machine.compiled.pools import take
 from simulator.machine.compiled.routing import owner, peer
@@ -37,7 +37,7 @@ def answer_to(m: Any, asked: int, sectors: int, payload: int) -> int:
     reply.last_fs = one.last_fs
     reply.slice = one.slice
     reply.near = one.near
-    for phase in range(PHASE_COUNT):
+    for phase in range(PACKET_PHASES):
         reply.phases[phase] = one.phases[phase]
     return index
 

@@ -15,11 +15,12 @@ from simulator.machine.compiled.jit import ahead, compiled, inlined, load, store
 from simulator.machine.compiled.l2_output import CROSSINGS, REQUESTS, acknowledge, leave, queue_of
 from simulator.machine.compiled.l2_tags import pin, slot_of, unpin
 from simulator.machine.compiled.layout import (
+    AT_L2_MSHR,
     P_L2_WAITERS,
     P_MISSES,
     P_PACKETS,
     PACKET,
-    PHASE_COUNT,
+    PACKET_PHASES,
     packet,
     queue,
 )
@@ -38,7 +39,6 @@ from simulator.statistics.phases import (
     DRAM_CONTROLLER,
     DRAM_QUEUE,
     L2,
-    MSHR,
     PARTITION_LINK,
 )
 from simulator.statistics.schema import INDEX
@@ -139,7 +139,7 @@ def request(m: Any, slice_id: int, entry: int, asked: int, sectors: int, now_fs:
     question.last_fs = now_fs + wait_fs
     question.slice = peer(m, slice_id)
     question.near = slice_id
-    for phase in range(PHASE_COUNT):
+    for phase in range(PACKET_PHASES):
         question.phases[phase] = 0
     cycle = question.last_fs // m.l2_period_fs + m.crossing_in
     send_packet(m, owner(m, slice_id), FROM_PARTITIONS, cycle, LINK_REQUEST, index)
@@ -172,10 +172,10 @@ def _charge_dram(m: Any, reply: Any, one: Any) -> None:
 def _charge_link(reply: Any, answer: Any, now_fs: int) -> None:
     """Take over the record of the answer from the home slice, which began when the question left."""
     total = 0
-    for phase in range(PHASE_COUNT):
+    for phase in range(PACKET_PHASES):
         total += answer.phases[phase]
     mark(reply, L2, now_fs - total)
-    for phase in range(PHASE_COUNT):
+    for phase in range(PACKET_PHASES):
         reply.phases[phase] += answer.phases[phase]
     reply.last_fs = now_fs
 
@@ -219,7 +219,7 @@ def _serve_waiters(
         else:
             reply = packet(m.packets, waiter.reply)
             if not waiter.own & bit:
-                mark(reply, MSHR, now_fs)
+                mark(reply, AT_L2_MSHR, now_fs)
             elif answer < 0:
                 _charge_dram(m, reply, transfer_at(m.transfers, one))
             else:

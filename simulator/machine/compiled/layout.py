@@ -13,10 +13,15 @@ from typing import Any
 import numpy as np
 
 from simulator.machine.compiled.jit import WITHOUT_COMPILER, accessor
-from simulator.statistics.phases import PHASES, STATES
+from simulator.statistics.phases import CROSSBAR_REPLY, CROSSBAR_REQUEST, PHASES, STATES
 from simulator.statistics.schema import COUNTERS
 
 PHASE_COUNT = len(PHASES)
+AT_L2_MSHR = CROSSBAR_REQUEST - 1
+"""Where a packet keeps the time in which it waited for an MSHR of L2: before its phases, which are those from
+the crossbar to the crossbar. What it did at L1 its request and its waiter know.
+"""
+PACKET_PHASES = CROSSBAR_REPLY - AT_L2_MSHR + 1
 STATE_BASE = len(COUNTERS)
 WIDTH = len(COUNTERS) + len(STATES)
 """Counters and warp states of one kernel."""
@@ -139,9 +144,9 @@ PACKET = plain(
     f"""
     line        line of memory
     last_fs     time of the last mark
-    payload@4   bytes of data
     kernel@4    kernel that it is charged to
     token@4     the requester's name for it
+    payload@2   bytes of data
     sm@2        who asks
     slice@2     slice that it goes to or comes from
     near@2      slice of the requester's own partition
@@ -149,7 +154,7 @@ PACKET = plain(
     operation@1 READ, WRITE, ATOMIC or REDUCE
     sectors@1   mask of its sectors
     full@1      of these, written whole
-    phases:{PHASE_COUNT} its life so far
+    phases:{PACKET_PHASES} its life so far, from `AT_L2_MSHR` on
 """,
     whole_lines=True,
 )

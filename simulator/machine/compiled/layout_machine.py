@@ -8,7 +8,7 @@ distances of DRAM commands are memory clocks and have the names of `dram_distanc
 from __future__ import annotations
 
 from simulator.machine.compiled.jit import accessor
-from simulator.machine.compiled.layout import PHASE_COUNT, plain
+from simulator.machine.compiled.layout import plain
 from simulator.machine.compiled.layout_memory import MOST_BANKS
 from simulator.machine.compiled.layout_sm import LANES, MOST_BLOCK_WARPS, MOST_LANE_TERMS, MOST_SUB_CORES
 
@@ -152,7 +152,6 @@ ARRAYS = f"""
     data_clocks:2    column command to the end of its data, by mode
     scratch:{LANES}  offsets of lanes
     residues:{MOST_LANE_TERMS} of an expression's quotients with lane
-    merged:{PHASE_COUNT} phases of a part that merged
     present:{MOST_BANKS} refresh: requests of each bank in the present direction
     other:{MOST_BANKS}   in the other one
     open_rows:{MOST_BANKS} its open row

@@ -169,6 +169,7 @@ WAITER = plain(
     """
     line         line of memory
     looked_up    cycle of the tag look-up
+    extra@4      cycles that its translation took
     request@4    request
     own@4        its own miss, −1 if it only merged
     references@4 chains that it stands in
