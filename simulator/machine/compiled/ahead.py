@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.inbox import WAYS
 from simulator.machine.compiled.jit import ahead, compiled, inlined, load, lowest_bit
@@ -25,9 +23,9 @@ from simulator.machine.order import NEVER
 
 MOST = 28
 """Messages of a tape that are looked at: about what arrives in a turn."""
-LINE = np.dtype((np.void, layout.LINE_BYTES))
-ask_line = ahead(LINE)
+ask_line = ahead(layout.CACHE_LINE)
 ask_mshr = ahead(layout_sm.MSHR)
+ask_l1_line = ahead(layout_sm.L1_LINE)
 ask_waiter = ahead(layout_sm.WAITER)
 L2_LINE_BYTES = layout_memory.L2_LINE.itemsize
 REQUEST_LINES = 5
@@ -69,6 +67,8 @@ def _waiter(m: Any, one: Any) -> None:
 def _request(m: Any, one: Any) -> None:
     who = one.extra >> TOKEN_BITS
     if one.extra & TOKEN_MASK == MISS:
+        if mshr(m.mshrs, who).slot >= 0:
+            ask_l1_line(m.l1_lines, mshr(m.mshrs, who).slot)
         entry = mshr(m.mshrs, who).first
         who = node(m.nodes, entry).what if entry >= 0 else 0
     asked = waiter_at(m.waiters, who).request

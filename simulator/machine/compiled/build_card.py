@@ -16,6 +16,7 @@ from simulator.machine.compiled.build_dram import build_dram
 from simulator.machine.compiled.expression import KEPT_PATTERNS
 from simulator.machine.compiled.footprint import KEPT
 from simulator.machine.compiled.inbox import WAYS
+from simulator.machine.compiled.l1_tags import EMPTY, UNUSED
 from simulator.machine.compiled.layout_memory import MOST_BANKS
 from simulator.machine.compiled.layout_sm import MOST_BLOCK_WARPS, MOST_PHASES, MOST_SUB_CORES
 from simulator.machine.compiled.machine import FLAG_INTEGERS
@@ -153,7 +154,9 @@ def _l1(store: Store, gpu: Gpu) -> None:
         lines_per_page=gpu.tlb.page_mib * MIB // LINE_BYTES,
         page_miss_cycles=gpu.tlb.miss_latency_cycles,
     )
-    store.records("l1_lines", layout_sm.L1_LINE, gpu.sm_count * slots, line=-1, bringing=-1)
+    store.records("l1_lines", layout_sm.L1_LINE, gpu.sm_count * slots, bringing=-1)
+    store.integers("l1_tags", gpu.sm_count * slots, EMPTY)
+    store.integers("l1_stamps", gpu.sm_count * slots, UNUSED)
     store.integers("pages", 2 * gpu.sm_count * entries)
     for worker in range(store.workers):
         store.records("kept_offsets", layout_sm.KEPT_OFFSETS, KEPT_PATTERNS, worker, expression=-1)

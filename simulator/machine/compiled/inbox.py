@@ -108,6 +108,19 @@ def send_packet(m: Any, source: int, way: int, cycle: int, kind: int, index: int
 
 
 @compiled
+def send_entry(m: Any, source: int, way: int, cycle: int, kind: int, entry: int) -> None:
+    """The same by an entry that says all this already, and is free again."""
+    about = node(m.nodes, entry)
+    one = message(m.messages, send_to_crossbar(m, source, way, cycle, kind, about.what))
+    one.extra = about.extra
+    one.line = about.line
+    one.payload = about.payload
+    one.sm = about.sm
+    one.slice = about.slice
+    give(m, P_NODES, entry)
+
+
+@compiled
 def send_to_launcher(m: Any, source: int, now_fs: int, block: int) -> None:
     """Tell the launcher that a block has ended."""
     sender = component(m.components, source)

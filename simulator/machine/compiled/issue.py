@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hwmodels.coalescing import LINE_BYTES
 from hwmodels.operations import Operation
 from simulator.machine.compiled.barrier import arrive, left
 from simulator.machine.compiled.counts import count
@@ -16,6 +17,7 @@ from simulator.machine.compiled.cursor import address, advance, lanes_of
 from simulator.machine.compiled.fetch import get_line
 from simulator.machine.compiled.jit import bit_count, compiled, inlined, load, store
 from simulator.machine.compiled.l1_finish import fence_if_done
+from simulator.machine.compiled.l1_tags import ask_set
 from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, STATE_BASE, node
 from simulator.machine.compiled.layout_sm import block_at, instruction, request_at, sm_at, warp_at
 from simulator.machine.compiled.lsu import LG_QUEUE, MIO_QUEUE, push
@@ -128,6 +130,8 @@ def _memory(m: Any, index: int, inst: Any, mask: int, cycle: int) -> None:
     request.group = -1
     if inst.bytes_per_lane:
         address(m, warp, request)
+        if inst.kind == LG and not inst.bypass:
+            ask_set(m, sm, request.first_byte // LINE_BYTES)
     pending = LONG_PENDING if inst.kind == LG else SHORT_PENDING
     for operand in range(inst.dst, inst.dst + inst.dst_count):
         store(m.ready, index * m.registers + load(m.register_lists, operand), pending)

@@ -12,7 +12,7 @@ from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.jit import bit_count, compiled, inlined
 from simulator.machine.compiled.l1_finish import MERGED, part_done
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS, ask, write_back
-from simulator.machine.compiled.l1_tags import EMPTY, find, put, touch, victim
+from simulator.machine.compiled.l1_tags import EMPTY, find, pin, put, touch, unpin, victim
 from simulator.machine.compiled.layout import P_NODES, P_WAITERS, node, packet
 from simulator.machine.compiled.layout_sm import instruction, l1_line, mshr, request_at, sm_at, waiter_at
 from simulator.machine.compiled.meter import enter, leave
@@ -48,8 +48,7 @@ def allocate(m: Any, sm: int, line: int, kernel: int, cycle: int) -> int:
     slot = victim(m, sm, line)
     if slot == EMPTY:
         return EMPTY
-    victim_is_dirty = l1_line(m.l1_lines, slot).line != EMPTY and l1_line(m.l1_lines, slot).dirty
-    if victim_is_dirty and not write_back(m, sm, slot, cycle):
+    if l1_line(m.l1_lines, slot).dirty and not write_back(m, sm, slot, cycle):
         return EMPTY
     put(m, slot, line, kernel)
     return slot
@@ -83,7 +82,7 @@ def _miss(m: Any, asked: int, line: int, sectors: int, slot: int, waiter: int, c
     now_fs = cycle * m.sm_period_fs
     holder.line = line
     holder.sectors = sectors
-    holder.fills = 1 if slot != EMPTY else 0
+    holder.slot = slot
     holder.since_fs = now_fs
     holder.first = -1
     holder.last = -1
@@ -92,6 +91,7 @@ def _miss(m: Any, asked: int, line: int, sectors: int, slot: int, waiter: int, c
     if slot != EMPTY:
         one = l1_line(m.l1_lines, slot)
         one.pending |= sectors
+        pin(m, slot)
         holder.same = one.bringing
         one.bringing = which
     ask(m, asked, READ, line, sectors, 0, 0, which << TOKEN_BITS | MISS, waiter, cycle)
@@ -178,7 +178,7 @@ def _close(m: Any, sm: int, which: int, slot: int, now_fs: int) -> None:
             give(m, P_WAITERS, index)
         give(m, P_NODES, entry)
         entry = following
-    if holder.fills:
+    if slot != EMPTY:
         one = l1_line(m.l1_lines, slot)
         if one.bringing == which:
             one.bringing = holder.same
@@ -204,11 +204,12 @@ def fill(m: Any, sm: int, index: int, now_fs: int) -> None:
     here = one.sectors
     count(m, one.kernel, C_FILLS, bit_count(here))
     holder.sectors &= ~here
-    slot = EMPTY
-    if holder.fills:
-        slot = find(m, sm, holder.line)
+    slot = holder.slot
+    if slot != EMPTY:
         l1_line(m.l1_lines, slot).valid |= here
         l1_line(m.l1_lines, slot).pending &= ~here
+        if not l1_line(m.l1_lines, slot).pending:
+            unpin(m, slot)
     entry = holder.first
     while entry >= 0:
         who = node(m.nodes, entry).what

@@ -10,7 +10,7 @@ from typing import Any
 
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.inbox import FROM_SMS, send_packet
-from simulator.machine.compiled.jit import bit_count, compiled
+from simulator.machine.compiled.jit import bit_count, compiled, load
 from simulator.machine.compiled.layout import P_PACKETS, PACKET_PHASES, packet
 from simulator.machine.compiled.layout_sm import l1_line, request_at, sm_at, waiter_at
 from simulator.machine.compiled.pools import take
@@ -99,7 +99,7 @@ def write_back(m: Any, sm: int, slot: int, cycle: int) -> int:
     own.evictions += 1
     count(m, victim.kernel, C_EVICTIONS, sectors)
     index = _packet(
-        m, sm, WRITE, victim.line, victim.dirty, victim.dirty, sectors * SECTOR_BYTES, victim.kernel
+        m, sm, WRITE, load(m.l1_tags, slot), victim.dirty, victim.dirty, sectors * SECTOR_BYTES, victim.kernel
     )
     one = packet(m.packets, index)
     one.token = EVICTION

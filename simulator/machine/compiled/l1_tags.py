@@ -10,13 +10,20 @@ from typing import Any
 
 from hwmodels.cache import set_of
 from hwmodels.coalescing import LINE_BYTES
+from hwmodels.replacement import lru_way
 from simulator.machine.compiled.counts import count
-from simulator.machine.compiled.jit import bit_count, compiled, inlined, load, store
+from simulator.machine.compiled.jit import ahead, bit_count, compiled, inlined, load, sequence, store
+from simulator.machine.compiled.layout import CACHE_LINE, INTEGER_BYTES
 from simulator.machine.compiled.layout_sm import l1_line, sm_at
 from simulator.statistics.schema import INDEX
 
 C_DIRTY_LEFT = INDEX["l1_dirty_left"]
 EMPTY = -1
+UNUSED = -1
+"""Stamp of an empty way: below all others."""
+ON_ITS_WAY = 1 << 62
+"""What the stamp of a line has in addition while sectors of it are on their way: above all others."""
+ask_line = ahead(CACHE_LINE)
 CARVEOUT_WITH_MISSES = 102
 """Error: the carve-out changed while sectors were on their way, which the launcher rules out."""
 
@@ -27,12 +34,20 @@ def first_slot(m: Any, sm: int, line: int) -> int:
     return sm * m.l1_slots + set_of(line, sm_at(m.sm_states, sm).sets) * m.l1_ways
 
 
+@inlined
+def ask_set(m: Any, sm: int, line: int) -> None:
+    """Ask memory for the set of a line that will be looked up."""
+    place = INTEGER_BYTES * first_slot(m, sm, line)
+    ask_line(m.l1_tags + place, 0)
+    ask_line(m.l1_stamps + place, 0)
+
+
 @compiled
 def find(m: Any, sm: int, line: int) -> int:
     """The slot that holds a line, or EMPTY."""
     start = first_slot(m, sm, line)
     for slot in range(start, start + m.l1_ways):
-        if l1_line(m.l1_lines, slot).line == line:
+        if load(m.l1_tags, slot) == line:
             return slot
     return EMPTY
 
@@ -42,9 +57,9 @@ def drop_all(m: Any, sm: int) -> int:
     """Forget all lines but those on their way, whose number is returned; count the dirty sectors lost."""
     kept = 0
     for slot in range(sm * m.l1_slots, sm * m.l1_slots + sm_at(m.sm_states, sm).sets * m.l1_ways):
-        one = l1_line(m.l1_lines, slot)
-        if one.line == EMPTY:
+        if load(m.l1_tags, slot) == EMPTY:
             continue
+        one = l1_line(m.l1_lines, slot)
         if one.dirty:
             count(m, one.kernel, C_DIRTY_LEFT, bit_count(one.dirty))
         one.valid = 0
@@ -52,7 +67,8 @@ def drop_all(m: Any, sm: int) -> int:
         if one.pending:
             kept += 1
         else:
-            one.line = EMPTY
+            store(m.l1_tags, slot, EMPTY)
+            store(m.l1_stamps, slot, UNUSED)
     return kept
 
 
@@ -79,7 +95,19 @@ def touch(m: Any, sm: int, slot: int) -> None:
     """Make a line the most recently used."""
     own = sm_at(m.sm_states, sm)
     own.stamp += 1
-    l1_line(m.l1_lines, slot).stamp = own.stamp
+    store(m.l1_stamps, slot, own.stamp | load(m.l1_stamps, slot) & ON_ITS_WAY)
+
+
+@inlined
+def pin(m: Any, slot: int) -> None:
+    """Keep a line in its way while sectors of it are on their way."""
+    store(m.l1_stamps, slot, load(m.l1_stamps, slot) | ON_ITS_WAY)
+
+
+@inlined
+def unpin(m: Any, slot: int) -> None:
+    """Let it go again."""
+    store(m.l1_stamps, slot, load(m.l1_stamps, slot) & ~ON_ITS_WAY)
 
 
 @compiled
@@ -88,24 +116,18 @@ def victim(m: Any, sm: int, line: int) -> int:
     if there is none.
     """
     start = first_slot(m, sm, line)
-    best = EMPTY
-    for slot in range(start, start + m.l1_ways):
-        one = l1_line(m.l1_lines, slot)
-        if one.line == EMPTY:
-            return slot
-        if not one.pending and (best == EMPTY or one.stamp < l1_line(m.l1_lines, best).stamp):
-            best = slot
-    return best
+    way = lru_way(sequence(m.l1_stamps, 0).v, start, m.l1_ways)
+    return EMPTY if load(m.l1_stamps, start + way) >= ON_ITS_WAY else start + way
 
 
 @inlined
 def put(m: Any, slot: int, line: int, kernel: int) -> None:
     """Give a slot to a line."""
+    store(m.l1_tags, slot, line)
+    store(m.l1_stamps, slot, 0)
     one = l1_line(m.l1_lines, slot)
-    one.line = line
     one.valid = 0
     one.pending = 0
     one.dirty = 0
-    one.stamp = 0
     one.kernel = kernel
     one.bringing = -1

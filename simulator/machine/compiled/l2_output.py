@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import mark
-from simulator.machine.compiled.inbox import ACKS, FROM_PARTITIONS, send_packet
+from simulator.machine.compiled.inbox import ACKS, FROM_PARTITIONS, send_entry, send_packet
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.layout import P_NODES, node, packet, queue
 from simulator.machine.compiled.layout_memory import slice_at
 from simulator.machine.compiled.order import append, dequeue, first_key, insert, pull
-from simulator.machine.compiled.pools import give, take
+from simulator.machine.compiled.pools import take
 from simulator.machine.compiled.routing import crosses, owner
 from simulator.machine.messages import ACK, LINK_REPLY, REPLY
 from simulator.statistics.phases import L2, PARTITION_LINK
@@ -39,11 +39,18 @@ def is_full(m: Any, slice_id: int) -> int:
 def leave(m: Any, slice_id: int, index: int, cycle: int, crossing: int) -> None:
     """Let a reply out of the pipeline at `cycle`."""
     state = slice_at(m.slice_states, slice_id)
-    mark(packet(m.packets, index), PARTITION_LINK if crossing else L2, cycle * m.l2_period_fs)
+    about = packet(m.packets, index)
+    mark(about, PARTITION_LINK if crossing else L2, cycle * m.l2_period_fs)
     state.number += 1
     entry = take(m, P_NODES)
     one = node(m.nodes, entry)
+    # All that its way out must know: by then the packet lies far off.
     one.what = index
+    one.extra = about.token
+    one.line = about.line
+    one.payload = about.payload
+    one.sm = about.sm
+    one.slice = about.slice
     one.kind = crossing
     insert(m, m.q_leaving + slice_id, entry, cycle, state.number)
     state.due = min(state.due, cycle)
@@ -67,21 +74,18 @@ def may_send(m: Any, slice_id: int) -> int:
     head = queue(m.queues, queue_of(m, slice_id, REPLIES)).head
     if head < 0:
         return 0
-    one = packet(m.packets, node(m.nodes, head).what)
+    one = node(m.nodes, head)
     return 1 if slice_at(m.slice_states, slice_id).credits[crosses(m, one.sm, one.slice)] > 0 else 0
 
 
 @inlined
-def _send_first(m: Any, slice_id: int, which: int, cycle: int, delay: int, kind: int) -> int:
-    """Send the first packet of a queue; its number."""
+def _send_first(m: Any, slice_id: int, which: int, cycle: int, delay: int, kind: int) -> None:
+    """Send the first packet of a queue."""
     entry = dequeue(m, queue_of(m, slice_id, which))
-    index = node(m.nodes, entry).what
-    give(m, P_NODES, entry)
-    payload = packet(m.packets, index).payload
     port = m.slice_bytes
-    slice_at(m.slice_states, slice_id).out_free = cycle + max(1, (payload + port - 1) // port)
-    send_packet(m, owner(m, slice_id), FROM_PARTITIONS, cycle + delay, kind, index)
-    return index
+    busy = max(1, (node(m.nodes, entry).payload + port - 1) // port)
+    slice_at(m.slice_states, slice_id).out_free = cycle + busy
+    send_entry(m, owner(m, slice_id), FROM_PARTITIONS, cycle + delay, kind, entry)
 
 
 @compiled
@@ -97,9 +101,9 @@ def step(m: Any, slice_id: int, cycle: int) -> int:
     if may_send(m, slice_id):
         reply = queue(m.queues, queue_of(m, slice_id, REPLIES)).head
         if not (crossing >= 0 and node(m.nodes, crossing).order < node(m.nodes, reply).order):
-            index = _send_first(m, slice_id, REPLIES, cycle, m.slice_to_crossbar, REPLY)
-            one = packet(m.packets, index)
+            one = node(m.nodes, reply)
             state.credits[crosses(m, one.sm, one.slice)] -= 1
+            _send_first(m, slice_id, REPLIES, cycle, m.slice_to_crossbar, REPLY)
             return 1
     if crossing >= 0:
         _send_first(m, slice_id, CROSSING_REPLIES, cycle, m.crossing_in, LINK_REPLY)

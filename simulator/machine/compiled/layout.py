@@ -35,6 +35,7 @@ another edge.
 LINE_BYTES = 64
 """A cache line of the computer that simulates."""
 INTEGER_BYTES = 8
+CACHE_LINE = np.dtype((np.void, LINE_BYTES))
 
 
 def plain(text: str, whole_lines: bool = False) -> np.dtype[Any]:

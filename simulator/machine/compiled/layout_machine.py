@@ -48,7 +48,9 @@ TABLES = """
     blocks           BLOCK: pool of the launcher
     event_bits       by SM: which cycles ahead have events
     mshrs            MSHR by SM
-    l1_lines         L1_LINE by slot of all SMs
+    l1_tags          line by slot of all SMs, −1 when empty
+    l1_stamps        LRU stamp by slot
+    l1_lines         L1_LINE by slot
     seen             by SM and kernel: whether it has had a block here
     residents        by SM and kernel: resident warps, and the cycle up to which they are counted
     buffers          BUFFER by instruction cache: L0 of all sub-cores, then L1 of all SMs

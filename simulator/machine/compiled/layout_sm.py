@@ -160,8 +160,8 @@ MSHR = plain(
     last@4    last one
     waiters@4 how many have come
     same@4    following miss that fills the same line
+    slot@4    slot of L1 that it fills, −1 when nothing is kept
     sectors@1 sectors that have not arrived
-    fills@1   whether what arrives is kept in L1
 """,
     whole_lines=True,
 )
@@ -178,8 +178,6 @@ WAITER = plain(
     whole_lines=True,
 )
 L1_LINE = plain("""
-    line       line of memory, −1 when empty
-    stamp      LRU stamp
     kernel@4   kernel that it is charged to
     bringing@4 first miss that fills it, −1 for none
     valid@1    sectors that can be read
