@@ -26,8 +26,10 @@ WAYS = 3
 """Tapes of an inbox."""
 LAUNCHES, ANSWERS = range(2)
 """The ways to an SM: from the launcher, and from the crossbar."""
-REQUESTS, CREDITS, CROSSINGS = range(3)
+REQUESTS, CROSSINGS = range(2)
 """The ways to a memory partition."""
+CREDITS = 2
+"""The way of credits to either. One that nobody waits for brings about no tick and is there at the next."""
 FROM_SMS, FROM_PARTITIONS, ACKS = range(3)
 """The ways to the crossbar; an acknowledgement is longer under way than other messages."""
 LAUNCHER = 0
@@ -53,6 +55,20 @@ def send(m: Any, target: int, way: int, arrival_fs: int, kind: int, item: int, e
     one.what = item
     one.extra = extra
     return at
+
+
+@inlined
+def send_credit(m: Any, target: int, arrival_fs: int, item: int, extra: int) -> None:
+    """Send credits to an SM (how many), or one to a slice of a memory partition (which, and whether its reply
+    crossed).
+    """
+    receiver = component(m.components, target)
+    receiver.credit_fs = min(receiver.credit_fs, arrival_fs)
+    if receiver.wants_credit:
+        receiver.next_fs = min(receiver.next_fs, arrival_fs)
+    at = put(m, m.q_inbox + WAYS * target + CREDITS, arrival_fs)
+    message(m.messages, at).what = item
+    message(m.messages, at).extra = extra
 
 
 @inlined
@@ -163,13 +179,28 @@ def arrived(m: Any, ident: int, now_fs: int) -> int:
         return -1
     first = m.q_inbox + WAYS * ident
     earliest = NEVER
-    for which in range(first, first + WAYS):
+    for which in range(first, first + CREDITS):
         at_fs = tape(m.tapes, which).first
         if at_fs <= now_fs:
             return pass_by(m, which)
         earliest = min(earliest, at_fs)
     own.arrival_fs = earliest
     return -1
+
+
+@inlined
+def arrived_credit(m: Any, ident: int, before_fs: int) -> int:
+    """The place of the next credit of an SM or a memory partition that arrives before a time, taken out, or
+    −1.
+    """
+    own = component(m.components, ident)
+    if own.credit_fs >= before_fs:
+        return -1
+    which = m.q_inbox + WAYS * ident + CREDITS
+    own.ticked_fs = max(own.ticked_fs, own.credit_fs)
+    at = pass_by(m, which)
+    own.credit_fs = tape(m.tapes, which).first
+    return at
 
 
 @compiled
@@ -210,10 +241,15 @@ def _taken(m: Any, which: int) -> int:
 
 
 @inlined
-def settle_next(m: Any, ident: int, following_fs: int) -> None:
-    """Note when an SM or a memory partition ticks next: at its own time or at the next arrival."""
+def settle_next(m: Any, ident: int, following_fs: int, wants_credit: int) -> None:
+    """Note when an SM or a memory partition ticks next: at its own time, or at the next arrival of a message,
+    among which credits count only when something waits for one.
+    """
     own = component(m.components, ident)
     own.next_fs = min(following_fs, own.arrival_fs)
+    own.wants_credit = wants_credit
+    if wants_credit:
+        own.next_fs = min(own.next_fs, own.credit_fs)
 
 
 @compiled

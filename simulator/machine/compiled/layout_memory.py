@@ -26,6 +26,7 @@ SLICE = plain("""
     atomic_tenths when the atomic unit may start its next request
     out_free      first cycle at which the reply port is free
     due           next cycle with anything to do
+    blocked       whether the oldest reply to an SM waits for a credit
     credits:2     places for replies within the partition, and for those that cross
     entries:2     MSHRs in use: for DRAM, for the partition link
     use           counter of uses: the next LRU stamp

@@ -69,7 +69,8 @@ def _is_low(m: Any) -> bool:
 def _next_of(m: Any, first: int, last: int) -> int:
     following = NEVER
     for ident in range(first, last):
-        following = min(following, component(m.components, ident).next_fs)
+        own = component(m.components, ident)
+        following = min(following, own.next_fs, own.credit_fs)
     return following
 
 
@@ -94,8 +95,15 @@ def _begin_turn(m: Any, until_fs: int) -> int:
 
 
 @inlined
+def _goes_on(m: Any, ident: int, end_fs: int) -> bool:
+    """Whether a component has something to do in its turn."""
+    own = component(m.components, ident)
+    return min(own.next_fs, own.credit_fs) < end_fs
+
+
+@inlined
 def _prepare(m: Any, ident: int, end_fs: int, what: int) -> None:
-    if component(m.components, ident).next_fs < end_fs:
+    if _goes_on(m, ident, end_fs):
         look_ahead(m, ident, what)
 
 
@@ -110,14 +118,14 @@ def _share(m: Any, worker: int) -> None:
         _prepare(m, min(ident + 3, last - 1), end_fs, MESSAGES)
         _prepare(m, min(ident + 2, last - 1), end_fs, WAITERS)
         _prepare(m, min(ident + 1, last - 1), end_fs, REQUESTS)
-        if component(m.components, ident).next_fs < end_fs:
+        if _goes_on(m, ident, end_fs):
             invoke(m.unit_sm, own.here, ident, end_fs)
     first, last = m.first_partition + own.first_part, m.first_partition + own.last_part
     end_fs = m.partitions_end_fs
     for ident in range(first, last):
         _prepare(m, min(ident + 2, last - 1), end_fs, MESSAGES)
         _prepare(m, min(ident + 1, last - 1), end_fs, LOOK_UPS)
-        if component(m.components, ident).next_fs < end_fs:
+        if _goes_on(m, ident, end_fs):
             invoke(m.unit_partition, own.here, ident, end_fs)
 
 

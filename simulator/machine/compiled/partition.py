@@ -11,8 +11,8 @@ from hwmodels.slice_hash import home_of
 from simulator.machine.compiled import l2_tags
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.dram import advance
-from simulator.machine.compiled.inbox import arrived, settle_next
-from simulator.machine.compiled.jit import bit_count, compiled
+from simulator.machine.compiled.inbox import arrived, arrived_credit, settle_next
+from simulator.machine.compiled.jit import bit_count, compiled, inlined
 from simulator.machine.compiled.l2 import arrive, arrive_crossing, credit, invalidate, step
 from simulator.machine.compiled.l2_misses import NO_ANSWER, answered, wake
 from simulator.machine.compiled.l2_misses import arrive as arrive_sector
@@ -22,7 +22,7 @@ from simulator.machine.compiled.layout_memory import l2_line, partition, slice_a
 from simulator.machine.compiled.memory_front import tick as memory_tick
 from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.transfers import first_transfer_key, pull_transfer
-from simulator.machine.messages import LINK_INVALIDATE, LINK_REPLY, LINK_REQUEST, REPLY_CREDIT, REQUEST
+from simulator.machine.messages import LINK_INVALIDATE, LINK_REPLY, LINK_REQUEST, REQUEST
 from simulator.machine.order import NEVER
 from simulator.statistics.schema import INDEX
 
@@ -41,8 +41,6 @@ def _consume(m: Any, ident: int, cycle: int, now_fs: int) -> None:
         kind = one.kind
         if kind == REQUEST:
             arrive(m, one.what, cycle, now_fs)
-        elif kind == REPLY_CREDIT:
-            credit(m, one.what, one.extra, cycle)
         elif kind == LINK_REQUEST:
             arrive_crossing(m, one.what, cycle, now_fs)
         elif kind == LINK_REPLY:
@@ -51,8 +49,19 @@ def _consume(m: Any, ident: int, cycle: int, now_fs: int) -> None:
             invalidate(m, one.what)
 
 
+@inlined
+def _take_credits(m: Any, ident: int, before_fs: int, cycle: int) -> None:
+    while True:
+        at = arrived_credit(m, ident, before_fs)
+        if at < 0:
+            return
+        one = message(m.messages, at)
+        credit(m, one.what, one.extra, cycle)
+
+
 @compiled
 def _tick_l2(m: Any, part: int, cycle: int, now_fs: int) -> None:
+    _take_credits(m, m.first_partition + part, now_fs + 1, cycle)
     _consume(m, m.first_partition + part, cycle, now_fs)
     own = partition(m.partitions, part)
     while own.returned <= cycle:
@@ -79,12 +88,14 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
         for slice_id in range(first, first + m.part_slices):
             wake(m, slice_id, now_fs // period + 1)
     cycle = own.returned
+    blocked = 0
     for slice_id in range(first, first + m.part_slices):
         cycle = min(cycle, slice_at(m.slice_states, slice_id).due)
+        blocked |= slice_at(m.slice_states, slice_id).blocked
     following = own.due_fs
     if cycle < NEVER:
         following = min(following, cycle * period)
-    settle_next(m, ident, following)
+    settle_next(m, ident, following, blocked)
 
 
 def turn(here: int, ident: int, end_fs: int) -> int:
@@ -95,6 +106,7 @@ def turn(here: int, ident: int, end_fs: int) -> int:
     while own.next_fs < end_fs:
         own.ticked_fs = own.next_fs
         tick(m, ident, own.next_fs)
+    _take_credits(m, ident, end_fs, NEVER)
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from simulator.machine.compiled import l1
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.cursor import start
-from simulator.machine.compiled.inbox import arrived, send_to_launcher, settle_next
+from simulator.machine.compiled.inbox import arrived, arrived_credit, send_to_launcher, settle_next
 from simulator.machine.compiled.issue import fetch_line, forget_groups, returned
 from simulator.machine.compiled.jit import compiled, inlined, load, lowest_bit, store
 from simulator.machine.compiled.l1_finish import fence_if_done
@@ -49,7 +49,7 @@ from simulator.machine.compiled.sm_events import (
     next_event,
 )
 from simulator.machine.compiled.sub_core import step as sub_core_step
-from simulator.machine.messages import ACK, LAUNCH, REPLY, SM_CREDIT
+from simulator.machine.messages import ACK, LAUNCH, REPLY
 from simulator.machine.order import NEVER
 from simulator.statistics.phases import ACCESS_CLASSES, DRAIN, NO_INSTRUCTION
 from simulator.statistics.schema import INDEX
@@ -269,10 +269,17 @@ def _take_messages(m: Any, sm: int, cycle: int, now_fs: int) -> None:
             l1.reply(m, sm, item, now_fs)
         elif kind == ACK:
             l1.acknowledged(m, sm, item, now_fs)
-        elif kind == SM_CREDIT:
-            sm_at(m.sm_states, sm).credits += item
         elif kind == LAUNCH:
             _accept(m, sm, item, cycle)
+
+
+@inlined
+def _take_credits(m: Any, sm: int, before_fs: int) -> None:
+    while True:
+        at = arrived_credit(m, 1 + sm, before_fs)
+        if at < 0:
+            return
+        sm_at(m.sm_states, sm).credits += message(m.messages, at).what
 
 
 @compiled
@@ -282,6 +289,7 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     own = sm_at(m.sm_states, sm)
     cycle = now_fs // m.sm_period_fs
     come_to(m, sm, cycle)
+    _take_credits(m, sm, now_fs + 1)
     _take_messages(m, sm, cycle, now_fs)
     while True:
         entry = due(m, sm, cycle)
@@ -305,7 +313,8 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     following = cycle + 1
     if not own.looked_at:
         following = min(next_cycle(m, sm, cycle), next_event(m, sm, cycle))
-    settle_next(m, ident, following * m.sm_period_fs if following < NEVER else NEVER)
+    following_fs = following * m.sm_period_fs if following < NEVER else NEVER
+    settle_next(m, ident, following_fs, own.stalled >= 0)
 
 
 def turn(here: int, ident: int, end_fs: int) -> int:
@@ -316,6 +325,7 @@ def turn(here: int, ident: int, end_fs: int) -> int:
     while own.next_fs < end_fs:
         own.ticked_fs = own.next_fs
         tick(m, ident, own.next_fs)
+    _take_credits(m, ident - 1, end_fs)
     return 0
 
 
