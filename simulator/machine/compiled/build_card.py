@@ -267,7 +267,7 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     sms, slices, parts = gpu.sm_count, gpu.l2.slices, gpu.memory_partitions
     subs = sms * gpu.sm.sub_cores
     pseudos = gpu.dram.channels * gpu.dram.pseudo_channels_per_channel
-    never = dict.fromkeys(("next_fs", "arrival_fs", "credit_fs"), NEVER)
+    never = dict.fromkeys(("next_fs", "arrival_fs", "notice_fs"), NEVER)
     store.records("components", layout.COMPONENT, sms + 2 + parts, **never)
     q_lsu = 2 * subs
     q_slice = q_lsu + 2 * sms

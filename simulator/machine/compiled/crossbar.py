@@ -11,12 +11,12 @@ from typing import Any
 from simulator.machine.compiled import crossbar_replies, crossbar_requests, partition_link
 from simulator.machine.compiled.counts import count, mark
 from simulator.machine.compiled.inbox import (
-    ANSWERS,
     CROSSINGS,
     arrived_at_crossbar,
     entry_of,
     pass_on,
     pass_through,
+    send_notice,
     settle_crossbar,
 )
 from simulator.machine.compiled.jit import compiled, load
@@ -73,7 +73,7 @@ def _consume(m: Any, cycle: int, now_fs: int) -> None:
         elif kind == REPLY:
             _reply(m, entry_of(m, at), cycle, now_fs)
         elif kind == ACK:
-            pass_through(m, at, 1 + one.sm, ANSWERS, m.at_sms_fs)
+            send_notice(m, 1 + one.sm, m.at_sms_fs, ACK, one.what, one.extra)
         elif kind == SLICE_CREDIT:
             crossbar_requests.credit(m, one.what, cycle)
         elif kind == LINK_REQUEST:

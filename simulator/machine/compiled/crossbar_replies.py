@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled import order
-from simulator.machine.compiled.inbox import ANSWERS, pass_on, send_credit
+from simulator.machine.compiled.inbox import ANSWERS, pass_on, send_notice
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import node, queue
 from simulator.machine.compiled.meter import enter, leave
 from simulator.machine.compiled.order import popped, pushed
 from simulator.machine.compiled.routing import crosses, owner
-from simulator.machine.messages import REPLY
+from simulator.machine.messages import REPLY, REPLY_CREDIT
 from simulator.machine.order import NEVER
 
 FIFO_OVERFLOW = 101
@@ -104,7 +104,7 @@ def _grant(m: Any, sm: int, cycle: int, now_fs: int) -> None:
     pass_on(m, entry, 1 + sm, ANSWERS, m.at_sms_fs, REPLY)
     # A credit goes to the slice in the time in which the reply came.
     arrival_fs = now_fs + m.slice_to_crossbar_fs
-    send_credit(m, owner(m, slice_id), arrival_fs, slice_id, crossed)
+    send_notice(m, owner(m, slice_id), arrival_fs, REPLY_CREDIT, slice_id, crossed)
 
 
 @compiled

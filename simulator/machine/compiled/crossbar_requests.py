@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled.inbox import REQUESTS, pass_on, send_credit
+from simulator.machine.compiled.inbox import REQUESTS, pass_on, send_notice
 from simulator.machine.compiled.jit import compiled, inlined, load, store
 from simulator.machine.compiled.layout import node
 from simulator.machine.compiled.meter import enter, leave
 from simulator.machine.compiled.order import first_key, insert, pull
 from simulator.machine.compiled.routing import distance, owner
-from simulator.machine.messages import REQUEST
+from simulator.machine.messages import REQUEST, SM_CREDIT
 from simulator.machine.order import NEVER
 
 
@@ -91,7 +91,7 @@ def arbitrate(m: Any, cycle: int, now_fs: int) -> None:
         free = load(m.returned, sm)
         if free:
             store(m.returned, sm, 0)
-            send_credit(m, 1 + sm, m.at_sms_fs, free, 0)
+            send_notice(m, 1 + sm, m.at_sms_fs, SM_CREDIT, free, 0)
     due = NEVER
     for slice_id in range(m.slices):
         due = min(due, load(m.armed, slice_id))

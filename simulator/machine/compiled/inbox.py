@@ -28,8 +28,10 @@ LAUNCHES, ANSWERS = range(2)
 """The ways to an SM: from the launcher, and from the crossbar."""
 REQUESTS, CROSSINGS = range(2)
 """The ways to a memory partition."""
-CREDITS = 2
-"""The way of credits to either. One that nobody waits for brings about no tick and is there at the next."""
+NOTICES = 2
+"""The way of credits and acknowledgements to either: one that nobody waits for brings about no tick, and is
+taken at the next one, or at the end of the turn.
+"""
 FROM_SMS, FROM_PARTITIONS, ACKS = range(3)
 """The ways to the crossbar; an acknowledgement is longer under way than other messages."""
 LAUNCHER = 0
@@ -58,17 +60,16 @@ def send(m: Any, target: int, way: int, arrival_fs: int, kind: int, item: int, e
 
 
 @inlined
-def send_credit(m: Any, target: int, arrival_fs: int, item: int, extra: int) -> None:
-    """Send credits to an SM (how many), or one to a slice of a memory partition (which, and whether its reply
-    crossed).
-    """
+def send_notice(m: Any, target: int, arrival_fs: int, kind: int, item: int, extra: int) -> None:
+    """Send a notice to an SM or a memory partition."""
     receiver = component(m.components, target)
-    receiver.credit_fs = min(receiver.credit_fs, arrival_fs)
-    if receiver.wants_credit:
+    receiver.notice_fs = min(receiver.notice_fs, arrival_fs)
+    if receiver.wants_notice:
         receiver.next_fs = min(receiver.next_fs, arrival_fs)
-    at = put(m, m.q_inbox + WAYS * target + CREDITS, arrival_fs)
-    message(m.messages, at).what = item
-    message(m.messages, at).extra = extra
+    one = message(m.messages, put(m, m.q_inbox + WAYS * target + NOTICES, arrival_fs))
+    one.kind = kind
+    one.what = item
+    one.extra = extra
 
 
 @inlined
@@ -179,7 +180,7 @@ def arrived(m: Any, ident: int, now_fs: int) -> int:
         return -1
     first = m.q_inbox + WAYS * ident
     earliest = NEVER
-    for which in range(first, first + CREDITS):
+    for which in range(first, first + NOTICES):
         at_fs = tape(m.tapes, which).first
         if at_fs <= now_fs:
             return pass_by(m, which)
@@ -189,17 +190,17 @@ def arrived(m: Any, ident: int, now_fs: int) -> int:
 
 
 @inlined
-def arrived_credit(m: Any, ident: int, before_fs: int) -> int:
-    """The place of the next credit of an SM or a memory partition that arrives before a time, taken out, or
+def arrived_notice(m: Any, ident: int, before_fs: int) -> int:
+    """The place of the next notice of an SM or a memory partition that arrives before a time, taken out, or
     −1.
     """
     own = component(m.components, ident)
-    if own.credit_fs >= before_fs:
+    if own.notice_fs >= before_fs:
         return -1
-    which = m.q_inbox + WAYS * ident + CREDITS
-    own.ticked_fs = max(own.ticked_fs, own.credit_fs)
+    which = m.q_inbox + WAYS * ident + NOTICES
+    own.ticked_fs = max(own.ticked_fs, own.notice_fs)
     at = pass_by(m, which)
-    own.credit_fs = tape(m.tapes, which).first
+    own.notice_fs = tape(m.tapes, which).first
     return at
 
 
@@ -241,15 +242,15 @@ def _taken(m: Any, which: int) -> int:
 
 
 @inlined
-def settle_next(m: Any, ident: int, following_fs: int, wants_credit: int) -> None:
+def settle_next(m: Any, ident: int, following_fs: int, wants_notice: int) -> None:
     """Note when an SM or a memory partition ticks next: at its own time, or at the next arrival of a message,
-    among which credits count only when something waits for one.
+    among which notices count only when something waits for one.
     """
     own = component(m.components, ident)
     own.next_fs = min(following_fs, own.arrival_fs)
-    own.wants_credit = wants_credit
-    if wants_credit:
-        own.next_fs = min(own.next_fs, own.credit_fs)
+    own.wants_notice = wants_notice
+    if wants_notice:
+        own.next_fs = min(own.next_fs, own.notice_fs)
 
 
 @compiled

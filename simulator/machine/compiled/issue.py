@@ -234,6 +234,7 @@ def issue(m: Any, own: Any, index: int, cycle: int) -> int:
         again = 0
     elif kind == FENCE:
         warp.state = MEMBAR
+        sm_at(m.sm_states, index // m.warp_slots).fences += 1
         warp.parked = 1
         again = 0
         fence_if_done(m, index, cycle)

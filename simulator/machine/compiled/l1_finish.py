@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.jit import compiled, inlined
-from simulator.machine.compiled.layout import AT_L2_MSHR, PACKET_PHASES, PHASE_COUNT, packet
-from simulator.machine.compiled.layout_sm import request_at, waiter_at, warp_at
+from simulator.machine.compiled.latency import record
+from simulator.machine.compiled.layout import AT_L2_MSHR, P_REQUESTS, PACKET_PHASES, PHASE_COUNT, packet
+from simulator.machine.compiled.layout_sm import request_at, sm_at, waiter_at, warp_at
+from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.sm_events import COMPLETE, HANDED_OVER, RELEASE, book, book_warp
 from simulator.statistics.phases import (
     GLOBAL_ATOMIC,
@@ -34,6 +36,7 @@ def fence_if_done(m: Any, index: int, cycle: int) -> None:
     """A store was handed over or acknowledged: a fence that waited only for it ends after its own latency."""
     warp = warp_at(m.warps, index)
     if warp.state == MEMBAR and warp.unacknowledged == 0 and warp.unsent == 0:
+        sm_at(m.sm_states, index // m.warp_slots).fences -= 1
         book_warp(m, cycle + m.fence_latency, RELEASE, index)
 
 
@@ -67,7 +70,12 @@ def _finish(m: Any, index: int, access_class: int) -> None:
     request = request_at(m.requests, index)
     cycle = request.last_fs // m.sm_period_fs
     if is_posted(access_class):
-        book(m, request.sm, cycle, COMPLETE, index, 0)
+        if m.keep_requests:
+            # The log has them in the order in which all that ends in a cycle was booked.
+            book(m, request.sm, cycle, COMPLETE, index, 0)
+        else:
+            record(m, index, cycle)
+            give(m, P_REQUESTS, index)
         return
     ready = cycle + m.refill_cycles
     if access_class != GLOBAL_ATOMIC and ready < request.hit_ready:

@@ -137,9 +137,9 @@ METER = plain("""
 """)
 COMPONENT = plain("""
     next_fs      time of the next tick
-    arrival_fs   when its earliest message but for credits arrives; not kept for the launcher and the crossbar
-    credit_fs    when its earliest credit arrives; not kept for these either
-    wants_credit whether something waits for one
+    arrival_fs   when its earliest message but for notices arrives; not kept for the launcher and the crossbar
+    notice_fs    when its earliest notice arrives; not kept for these either
+    wants_notice whether something waits for one
     ticked_fs    time of the last tick
     sequence     messages sent
 """)

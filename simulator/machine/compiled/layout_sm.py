@@ -44,6 +44,7 @@ SM = plain(f"""
     mshr_free      first free MSHR
     others         stores, reductions and atomics under way
     evictions      write-backs under way
+    fences         warps at a fence that wait for stores
     carveout       carve-out in bytes, −1 before the first block
     sets           sets of L1
     stamp          LRU stamp of L1

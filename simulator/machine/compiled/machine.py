@@ -70,7 +70,7 @@ def _next_of(m: Any, first: int, last: int) -> int:
     following = NEVER
     for ident in range(first, last):
         own = component(m.components, ident)
-        following = min(following, own.next_fs, own.credit_fs)
+        following = min(following, own.next_fs, own.notice_fs)
     return following
 
 
@@ -98,7 +98,7 @@ def _begin_turn(m: Any, until_fs: int) -> int:
 def _goes_on(m: Any, ident: int, end_fs: int) -> bool:
     """Whether a component has something to do in its turn."""
     own = component(m.components, ident)
-    return min(own.next_fs, own.credit_fs) < end_fs
+    return min(own.next_fs, own.notice_fs) < end_fs
 
 
 @inlined

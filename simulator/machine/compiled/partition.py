@@ -11,7 +11,7 @@ from hwmodels.slice_hash import home_of
 from simulator.machine.compiled import l2_tags
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.dram import advance
-from simulator.machine.compiled.inbox import arrived, arrived_credit, settle_next
+from simulator.machine.compiled.inbox import arrived, arrived_notice, settle_next
 from simulator.machine.compiled.jit import bit_count, compiled, inlined
 from simulator.machine.compiled.l2 import arrive, arrive_crossing, credit, invalidate, step
 from simulator.machine.compiled.l2_misses import NO_ANSWER, answered, wake
@@ -50,9 +50,9 @@ def _consume(m: Any, ident: int, cycle: int, now_fs: int) -> None:
 
 
 @inlined
-def _take_credits(m: Any, ident: int, before_fs: int, cycle: int) -> None:
+def _take_notices(m: Any, ident: int, before_fs: int, cycle: int) -> None:
     while True:
-        at = arrived_credit(m, ident, before_fs)
+        at = arrived_notice(m, ident, before_fs)
         if at < 0:
             return
         one = message(m.messages, at)
@@ -61,7 +61,7 @@ def _take_credits(m: Any, ident: int, before_fs: int, cycle: int) -> None:
 
 @compiled
 def _tick_l2(m: Any, part: int, cycle: int, now_fs: int) -> None:
-    _take_credits(m, m.first_partition + part, now_fs + 1, cycle)
+    _take_notices(m, m.first_partition + part, now_fs + 1, cycle)
     _consume(m, m.first_partition + part, cycle, now_fs)
     own = partition(m.partitions, part)
     while own.returned <= cycle:
@@ -106,7 +106,7 @@ def turn(here: int, ident: int, end_fs: int) -> int:
     while own.next_fs < end_fs:
         own.ticked_fs = own.next_fs
         tick(m, ident, own.next_fs)
-    _take_credits(m, ident, end_fs, NEVER)
+    _take_notices(m, ident, end_fs, NEVER)
     return 0
 
 

@@ -11,17 +11,16 @@ from typing import Any
 from simulator.machine.compiled import l1
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.cursor import start
-from simulator.machine.compiled.inbox import arrived, arrived_credit, send_to_launcher, settle_next
+from simulator.machine.compiled.inbox import arrived, arrived_notice, send_to_launcher, settle_next
 from simulator.machine.compiled.issue import fetch_line, forget_groups, returned
 from simulator.machine.compiled.jit import compiled, inlined, load, lowest_bit, store
 from simulator.machine.compiled.l1_finish import fence_if_done
 from simulator.machine.compiled.l1_tags import drop_all, prepare
-from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, PHASE_COUNT, component, message, node
+from simulator.machine.compiled.latency import record
+from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, component, message, node
 from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.layout_sm import (
     block_at,
-    finished_at,
-    instruction,
     kernel_at,
     request_at,
     sm_at,
@@ -49,15 +48,12 @@ from simulator.machine.compiled.sm_events import (
     next_event,
 )
 from simulator.machine.compiled.sub_core import step as sub_core_step
-from simulator.machine.messages import ACK, LAUNCH, REPLY
+from simulator.machine.messages import LAUNCH, REPLY, SM_CREDIT
 from simulator.machine.order import NEVER
-from simulator.statistics.phases import ACCESS_CLASSES, DRAIN, NO_INSTRUCTION
+from simulator.statistics.phases import DRAIN, NO_INSTRUCTION
 from simulator.statistics.schema import INDEX
 
 C_BLOCKS = INDEX["blocks"]
-CLASSES = len(ACCESS_CLASSES)
-LOG_OVERFLOW = 103
-"""Error: more requests finished in one turn than the log had room for."""
 
 
 # --- blocks and warps ---------------------------------------------------------------------------------------
@@ -186,41 +182,10 @@ def _end_block(m: Any, sm: int, number: int, cycle: int) -> None:
 
 
 @compiled
-def _log(m: Any, asked: int, access_class: int, finish_fs: int) -> None:
-    """Keep a finished request."""
-    if m.finished_count >= m.finished_room:
-        m.error = LOG_OVERFLOW
-        return
-    request = request_at(m.requests, asked)
-    one = finished_at(m.finished, m.finished_count)
-    m.finished_count += 1
-    one.kernel = request.kernel
-    one.sm = request.sm
-    one.slot = request.slot
-    one.access_class = access_class
-    one.issue_fs = request.issue * m.sm_period_fs
-    one.finish_fs = finish_fs
-    for phase in range(PHASE_COUNT):
-        one.phases[phase] = request.phases[phase]
-
-
-@compiled
 def _complete(m: Any, asked: int, cycle: int) -> None:
     """Write-back: registers become ready, the latency is recorded, waiting warps are looked at."""
     request = request_at(m.requests, asked)
-    latency = (cycle - request.issue) * m.sm_period_fs
-    access_class = instruction(m.instructions, request.inst).access_class
-    if access_class >= 0:
-        place = request.kernel * CLASSES + access_class
-        store(m.request_counts, place, load(m.request_counts, place) + 1)
-        store(m.latencies, place, load(m.latencies, place) + latency)
-        first = place * PHASE_COUNT
-        for phase in range(PHASE_COUNT):
-            spent = request.phases[phase]
-            if spent:
-                store(m.phase_sums, first + phase, load(m.phase_sums, first + phase) + spent)
-        if m.keep_requests:
-            _log(m, asked, access_class, cycle * m.sm_period_fs)
+    latency = record(m, asked, cycle)
     if returned(m, asked, latency, cycle):
         _end_if_drained(m, request.warp, cycle)
     give(m, P_REQUESTS, asked)
@@ -267,19 +232,21 @@ def _take_messages(m: Any, sm: int, cycle: int, now_fs: int) -> None:
         item = message(m.messages, at).what
         if kind == REPLY:
             l1.reply(m, sm, item, now_fs)
-        elif kind == ACK:
-            l1.acknowledged(m, sm, item, now_fs)
         elif kind == LAUNCH:
             _accept(m, sm, item, cycle)
 
 
-@inlined
-def _take_credits(m: Any, sm: int, before_fs: int) -> None:
+@compiled
+def _take_notices(m: Any, sm: int, before_fs: int) -> None:
     while True:
-        at = arrived_credit(m, 1 + sm, before_fs)
+        at = arrived_notice(m, 1 + sm, before_fs)
         if at < 0:
             return
-        sm_at(m.sm_states, sm).credits += message(m.messages, at).what
+        one = message(m.messages, at)
+        if one.kind == SM_CREDIT:
+            sm_at(m.sm_states, sm).credits += one.what
+        else:
+            l1.acknowledged(m, sm, one.what, one.key)
 
 
 @compiled
@@ -289,7 +256,7 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     own = sm_at(m.sm_states, sm)
     cycle = now_fs // m.sm_period_fs
     come_to(m, sm, cycle)
-    _take_credits(m, sm, now_fs + 1)
+    _take_notices(m, sm, now_fs + 1)
     _take_messages(m, sm, cycle, now_fs)
     while True:
         entry = due(m, sm, cycle)
@@ -314,7 +281,8 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     if not own.looked_at:
         following = min(next_cycle(m, sm, cycle), next_event(m, sm, cycle))
     following_fs = following * m.sm_period_fs if following < NEVER else NEVER
-    settle_next(m, ident, following_fs, own.stalled >= 0)
+    waits = (own.stalled >= 0 and own.credits < 1) or own.fences or m.keep_requests
+    settle_next(m, ident, following_fs, 1 if waits else 0)
 
 
 def turn(here: int, ident: int, end_fs: int) -> int:
@@ -325,7 +293,7 @@ def turn(here: int, ident: int, end_fs: int) -> int:
     while own.next_fs < end_fs:
         own.ticked_fs = own.next_fs
         tick(m, ident, own.next_fs)
-    _take_credits(m, ident - 1, end_fs)
+    _take_notices(m, ident - 1, end_fs)
     return 0
 
 
