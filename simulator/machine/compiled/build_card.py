@@ -15,7 +15,7 @@ from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.build_dram import build_dram
 from simulator.machine.compiled.expression import KEPT_PATTERNS
 from simulator.machine.compiled.footprint import KEPT
-from simulator.machine.compiled.inbox import WAYS
+from simulator.machine.compiled.inbox import WAYS, WAYS_TO_CROSSBAR
 from simulator.machine.compiled.l1_tags import EMPTY, UNUSED
 from simulator.machine.compiled.layout_memory import MOST_BANKS
 from simulator.machine.compiled.layout_sm import MOST_BLOCK_WARPS, MOST_PHASES, MOST_SUB_CORES
@@ -226,7 +226,6 @@ def _l2(store: Store, gpu: Gpu) -> None:
     slots = l2.slices * sets * l2.ways
     store.integers("l2_tags", slots, -1)
     store.integers("l2_stamps", slots)
-    store.integers("l2_pinned", l2.slices * sets)
     store.records("l2_lines", layout_memory.L2_LINE, slots)
     store.integers("miss_heads", l2.slices * chains, -1)
     parts = gpu.memory_partitions
@@ -319,7 +318,7 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     ):
         low = amount * cycles + 128 * sms
         store.pool(number, 2 * low, low)
-    _tapes(store, q_wheel + WAYS * wheel * store.workers)
+    _tapes(store, q_wheel + WAYS_TO_CROSSBAR * wheel * store.workers)
     _shares(store, sms, parts, q_wheel, wheel, q_launcher)
     _lay_out(store, sms, parts)
 
@@ -344,7 +343,7 @@ def _shares(store: Store, sms: int, parts: int, q_wheel: int, wheel: int, q_laun
             last_sm=sms * (worker + 1) // store.workers,
             first_part=parts * worker // store.workers,
             last_part=parts * (worker + 1) // store.workers,
-            q_wheel=q_wheel + WAYS * wheel * worker,
+            q_wheel=q_wheel + WAYS_TO_CROSSBAR * wheel * worker,
             q_launcher=q_launcher + worker,
             crossbar_next=NEVER,
             launcher_next=NEVER,

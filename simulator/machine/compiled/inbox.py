@@ -23,7 +23,7 @@ from simulator.machine.order import NEVER
 SOURCE_SHIFT = 44
 """A message's place among those of equal arrival: source above this bit, sequence number below."""
 WAYS = 3
-"""Tapes of an inbox."""
+"""Tapes of an inbox of an SM or a memory partition."""
 LAUNCHES, ANSWERS = range(2)
 """The ways to an SM: from the launcher, and from the crossbar."""
 REQUESTS, CROSSINGS = range(2)
@@ -32,8 +32,11 @@ NOTICES = 2
 """The way of credits and acknowledgements to either: one that nobody waits for brings about no tick, and is
 taken at the next one, or at the end of the turn.
 """
-FROM_SMS, FROM_PARTITIONS, ACKS = range(3)
-"""The ways to the crossbar; an acknowledgement is longer under way than other messages."""
+FROM_SMS, REPLIES, CROSSING_REPLIES, REST = range(4)
+"""The ways to the crossbar. Whatever else comes from memory partitions has no order that could be seen, but
+for that of acknowledgements where all requests are kept.
+"""
+WAYS_TO_CROSSBAR = 4
 LAUNCHER = 0
 """The grid launcher is component 0."""
 WHEEL_OVERFLOW = 104
@@ -103,8 +106,10 @@ def send_to_crossbar(m: Any, source: int, way: int, cycle: int, kind: int, item:
     m.crossbar_next = min(m.crossbar_next, arrival_fs)
     if arrival_fs - m.middle_fs > m.wheel_fs:
         m.error = WHEEL_OVERFLOW
-    which = m.q_wheel + WAYS * (cycle & (m.wheel_size - 1)) + way
-    at = put_in_order(m, which, source << SOURCE_SHIFT | sender.sequence)
+    which = m.q_wheel + WAYS_TO_CROSSBAR * (cycle & (m.wheel_size - 1)) + way
+    key = source << SOURCE_SHIFT | sender.sequence
+    sorts = way != REST or m.keep_requests
+    at = put_in_order(m, which, key) if sorts else put(m, which, key)
     message(m.messages, at).kind = kind
     message(m.messages, at).what = item
     return at
@@ -218,17 +223,20 @@ def arrived_at_launcher(m: Any, now_fs: int) -> int:
 @compiled
 def arrived_at_crossbar(m: Any, cycle: int) -> int:
     """The place of the next message to the crossbar that has arrived in this cycle, taken out, or −1."""
-    first = m.q_wheel + WAYS * (cycle & (m.wheel_size - 1))
-    for worker in range(m.workers):
-        which = first + WAYS * m.wheel_size * worker + FROM_SMS
-        if tape(m.tapes, which).first < NEVER:
-            return _taken(m, which)
-    for worker in range(m.workers):
-        which = first + WAYS * m.wheel_size * worker + FROM_PARTITIONS
-        one = tape(m.tapes, which).first
-        other = tape(m.tapes, which + ACKS - FROM_PARTITIONS).first
+    first = m.q_wheel + WAYS_TO_CROSSBAR * (cycle & (m.wheel_size - 1))
+    stride = WAYS_TO_CROSSBAR * m.wheel_size
+    last = first + stride * m.workers
+    for which in range(first, last, stride):
+        if tape(m.tapes, which + FROM_SMS).first < NEVER:
+            return _taken(m, which + FROM_SMS)
+    for which in range(first, last, stride):
+        one = tape(m.tapes, which + REPLIES).first
+        other = tape(m.tapes, which + CROSSING_REPLIES).first
         if one < NEVER or other < NEVER:
-            return _taken(m, which if one < other else which + ACKS - FROM_PARTITIONS)
+            return _taken(m, which + (REPLIES if one < other else CROSSING_REPLIES))
+    for which in range(first, last, stride):
+        if tape(m.tapes, which + REST).first < NEVER:
+            return _taken(m, which + REST)
     return -1
 
 
@@ -268,8 +276,9 @@ def settle_crossbar(m: Any, cycle: int, following: int) -> None:
         at = cycle + 1
         while at < following:
             for worker in range(m.workers):
-                first = m.q_wheel + WAYS * (worker * m.wheel_size + (at & (m.wheel_size - 1)))
-                for which in range(first, first + WAYS):
+                place = worker * m.wheel_size + (at & (m.wheel_size - 1))
+                first = m.q_wheel + WAYS_TO_CROSSBAR * place
+                for which in range(first, first + WAYS_TO_CROSSBAR):
                     if tape(m.tapes, which).first < NEVER:
                         following = at
             at += 1

@@ -13,7 +13,7 @@ from hwmodels.coalescing import LINE_BYTES
 from hwmodels.replacement import lru_way
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.jit import ahead, bit_count, compiled, inlined, load, sequence, store
-from simulator.machine.compiled.layout import CACHE_LINE, INTEGER_BYTES
+from simulator.machine.compiled.layout import CACHE_LINE, INTEGER_BYTES, ON_ITS_WAY
 from simulator.machine.compiled.layout_sm import l1_line, sm_at
 from simulator.statistics.schema import INDEX
 
@@ -21,8 +21,6 @@ C_DIRTY_LEFT = INDEX["l1_dirty_left"]
 EMPTY = -1
 UNUSED = -1
 """Stamp of an empty way: below all others."""
-ON_ITS_WAY = 1 << 62
-"""What the stamp of a line has in addition while sectors of it are on their way: above all others."""
 ask_line = ahead(CACHE_LINE)
 CARVEOUT_WITH_MISSES = 102
 """Error: the carve-out changed while sectors were on their way, which the launcher rules out."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import mark
-from simulator.machine.compiled.inbox import FROM_PARTITIONS, send_to_crossbar
+from simulator.machine.compiled.inbox import REST, send_to_crossbar
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.l2_atomics import atomic
 from simulator.machine.compiled.l2_misses import INPUT_METER, LINK_METER, find, meter_of
@@ -108,7 +108,7 @@ def _serve(m: Any, slice_id: int, which: int, cycle: int, now_fs: int) -> int:
     else:
         leave(m, meter_of(m, slice_id, INPUT_METER), now_fs, entered_fs)
         at = cycle + m.slice_to_crossbar
-        send_to_crossbar(m, owner(m, slice_id), FROM_PARTITIONS, at, SLICE_CREDIT, slice_id)
+        send_to_crossbar(m, owner(m, slice_id), REST, at, SLICE_CREDIT, slice_id)
     return 1
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import count
-from simulator.machine.compiled.inbox import FROM_PARTITIONS, send_packet
+from simulator.machine.compiled.inbox import REST, send_packet
 from simulator.machine.compiled.jit import bit_count, compiled, inlined
 from simulator.machine.compiled.layout import P_PACKETS, PACKET_PHASES, packet
 from simulator.machine.compiled.layout_memory import l2_line, slice_at
@@ -71,4 +71,4 @@ def invalidate_copy(m: Any, slice_id: int, asked: int, slot: int, cycle: int) ->
     count(m, one.kernel, C_INVALIDATIONS, 1)
     order = answer_to(m, asked, stale, 0)
     packet(m.packets, order).near = peer(m, slice_id)
-    send_packet(m, owner(m, slice_id), FROM_PARTITIONS, cycle + m.crossing_in, LINK_INVALIDATE, order)
+    send_packet(m, owner(m, slice_id), REST, cycle + m.crossing_in, LINK_INVALIDATE, order)

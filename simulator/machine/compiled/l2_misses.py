@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import count, mark
-from simulator.machine.compiled.inbox import FROM_PARTITIONS, send_packet
+from simulator.machine.compiled.inbox import REST, send_packet
 from simulator.machine.compiled.jit import ahead, compiled, inlined, load, store
 from simulator.machine.compiled.l2_output import CROSSINGS, REQUESTS, acknowledge, leave, queue_of
 from simulator.machine.compiled.l2_tags import pin, slot_of, unpin
@@ -142,7 +142,7 @@ def request(m: Any, slice_id: int, entry: int, asked: int, sectors: int, now_fs:
     for phase in range(PACKET_PHASES):
         question.phases[phase] = 0
     cycle = question.last_fs // m.l2_period_fs + m.crossing_in
-    send_packet(m, owner(m, slice_id), FROM_PARTITIONS, cycle, LINK_REQUEST, index)
+    send_packet(m, owner(m, slice_id), REST, cycle, LINK_REQUEST, index)
 
 
 @compiled

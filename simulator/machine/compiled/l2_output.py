@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import mark
-from simulator.machine.compiled.inbox import ACKS, FROM_PARTITIONS, send_entry, send_packet
+from simulator.machine.compiled.inbox import CROSSING_REPLIES as TO_OTHER_PARTITION
+from simulator.machine.compiled.inbox import REPLIES as TO_SM
+from simulator.machine.compiled.inbox import REST, send_entry, send_packet
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.layout import P_NODES, node, packet, queue
 from simulator.machine.compiled.layout_memory import slice_at
@@ -65,7 +67,7 @@ def acknowledge(m: Any, slice_id: int, index: int, cycle: int) -> None:
         cycle += m.crossing_cycles
         mark(one, PARTITION_LINK, cycle * m.l2_period_fs)
     one.payload = 0
-    send_packet(m, owner(m, slice_id), ACKS, cycle + m.slice_to_crossbar, ACK, index)
+    send_packet(m, owner(m, slice_id), REST, cycle + m.slice_to_crossbar, ACK, index)
 
 
 @inlined
@@ -85,7 +87,8 @@ def _send_first(m: Any, slice_id: int, which: int, cycle: int, delay: int, kind:
     port = m.slice_bytes
     busy = max(1, (node(m.nodes, entry).payload + port - 1) // port)
     slice_at(m.slice_states, slice_id).out_free = cycle + busy
-    send_entry(m, owner(m, slice_id), FROM_PARTITIONS, cycle + delay, kind, entry)
+    way = TO_SM if which == REPLIES else TO_OTHER_PARTITION
+    send_entry(m, owner(m, slice_id), way, cycle + delay, kind, entry)
 
 
 @compiled

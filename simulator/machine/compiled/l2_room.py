@@ -12,7 +12,7 @@ from hwmodels.slice_hash import line_from, local_line
 from hwmodels.write_back import first_of_group, is_cold
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.jit import bit_count, compiled, load
-from simulator.machine.compiled.l2_tags import find, is_pinned, replace, set_index, slot_of, victim
+from simulator.machine.compiled.l2_tags import find, replace, set_index, slot_of, victim
 from simulator.machine.compiled.layout_memory import l2_line, slice_at
 from simulator.machine.compiled.memory_front import has_write_place, write_back
 from simulator.machine.state_l2 import FREE, WAY, WRITE_PLACE
@@ -36,7 +36,9 @@ def clean(m: Any, slice_id: int, slot: int, now_fs: int) -> int:
 
 @compiled
 def clean_row(m: Any, slice_id: int, slot: int, now_fs: int) -> None:
-    """Write back the cold dirty lines that share DRAM rows with the line of a slot, until a queue is full."""
+    """Write back the cold dirty lines that share DRAM rows with the line of a slot, until a queue is full.
+    One with sectors on their way is never cold: its stamp is above all others.
+    """
     use = slice_at(m.slice_states, slice_id).use
     first = first_of_group(local_line(load(m.l2_tags, slot), m.slices, m.l2_partitions), m.write_back_lines)
     for near in range(first, first + m.write_back_lines):
@@ -45,7 +47,6 @@ def clean_row(m: Any, slice_id: int, slot: int, now_fs: int) -> None:
             other != FREE
             and l2_line(m.l2_lines, other).dirty
             and is_cold(use, load(m.l2_stamps, other), m.l2_sets * m.l2_ways)
-            and not is_pinned(m, other)
             and not clean(m, slice_id, other, now_fs)
         ):
             return

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from hwmodels.cache import set_of
-from hwmodels.replacement import free_lru_way
+from hwmodels.replacement import lru_way
 from hwmodels.slice_hash import local_line
 from simulator.machine.compiled.jit import compiled, inlined, load, sequence, store
+from simulator.machine.compiled.layout import ON_ITS_WAY
 from simulator.machine.compiled.layout_memory import l2_line, slice_at
 from simulator.machine.state_l2 import FREE
 
@@ -41,8 +42,8 @@ def slot_of(m: Any, slice_id: int, line: int) -> int:
 def victim(m: Any, index: int) -> int:
     """The slot for a line of a set that is not held; FREE when all lines of the set are on their way."""
     start = index * m.l2_ways
-    way = free_lru_way(sequence(m.l2_stamps, 0).v, load(m.l2_pinned, index), start, m.l2_ways)
-    return FREE if way < 0 else start + way
+    slot = start + lru_way(sequence(m.l2_stamps, 0).v, start, m.l2_ways)
+    return FREE if load(m.l2_stamps, slot) >= ON_ITS_WAY else slot
 
 
 @inlined
@@ -50,7 +51,7 @@ def touch(m: Any, slice_id: int, slot: int) -> None:
     """Make it the most recently used."""
     state = slice_at(m.slice_states, slice_id)
     state.use += 1
-    store(m.l2_stamps, slot, state.use)
+    store(m.l2_stamps, slot, state.use | load(m.l2_stamps, slot) & ON_ITS_WAY)
 
 
 @inlined
@@ -67,21 +68,13 @@ def replace(m: Any, slice_id: int, slot: int, line: int) -> None:
 @inlined
 def pin(m: Any, slot: int) -> None:
     """Keep a line in its way while sectors of it are on their way."""
-    index = slot // m.l2_ways
-    store(m.l2_pinned, index, load(m.l2_pinned, index) | 1 << slot % m.l2_ways)
+    store(m.l2_stamps, slot, load(m.l2_stamps, slot) | ON_ITS_WAY)
 
 
 @inlined
 def unpin(m: Any, slot: int) -> None:
     """Let it go again."""
-    index = slot // m.l2_ways
-    store(m.l2_pinned, index, load(m.l2_pinned, index) & ~(1 << slot % m.l2_ways))
-
-
-@inlined
-def is_pinned(m: Any, slot: int) -> int:
-    """Whether sectors of the line in a slot are on their way."""
-    return load(m.l2_pinned, slot // m.l2_ways) >> slot % m.l2_ways & 1
+    store(m.l2_stamps, slot, load(m.l2_stamps, slot) & ~ON_ITS_WAY)
 
 
 @compiled

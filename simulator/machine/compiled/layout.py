@@ -72,6 +72,10 @@ MESSAGE = plain("""
     slice@2   of a packet: slice that it goes to or comes from
     kind@2    kind of message
 """)
+ON_ITS_WAY = 1 << 62
+"""What the stamp of a cache's line has in addition while sectors of it are on their way: above all others, so
+that the line is never the one to go.
+"""
 PIECE = 16
 """Messages that are taken from their pool at a time."""
 TAPE = plain("""

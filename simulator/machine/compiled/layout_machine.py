@@ -26,7 +26,7 @@ TABLES = """
     messages         MESSAGE: pool, of which tapes have pieces
     rounds           by worker a cache line: round that it has done; the main one's is the round that is due
     queues           QUEUE: two a sub-core and an SM, four a slice, its reply FIFO, two a pseudo-channel
-    tapes            TAPE: three an inbox, and three by worker and cycle of those for the crossbar
+    tapes            TAPE: three an inbox, and four by worker and cycle of those for the crossbar
     ordered          ORDERED: one a slice of what waits for it, one of what leaves it, the launcher's inbox
     meters           METER: two an SM, two of the crossbar, three a slice
     counts           counters and states by kernel
@@ -99,7 +99,6 @@ TABLES = """
     l2_tags          line by slot of all slices
     l2_stamps        LRU stamp by slot
     l2_lines         L2_LINE by slot
-    l2_pinned        by set of all slices: ways whose line is on its way
     miss_heads       by slice and hash: first MSHR
     channels         CHANNEL by channel
     pseudos          PSEUDO by pseudo-channel
