@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled import layout, layout_memory, layout_sm
+from simulator.machine.compiled import layout, layout_sm
 from simulator.machine.compiled.inbox import WAYS
 from simulator.machine.compiled.jit import ahead, compiled, inlined, load, lowest_bit
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS
 from simulator.machine.compiled.l2_misses import ask_packet, chain_of
-from simulator.machine.compiled.l2_tags import set_index
+from simulator.machine.compiled.l2_tags import ask_set, set_index
 from simulator.machine.compiled.layout import message, node, tape
 from simulator.machine.compiled.layout_sm import mshr, sm_at, sub_core, waiter_at
 from simulator.machine.compiled.tapes import after
@@ -27,7 +27,6 @@ ask_line = ahead(layout.CACHE_LINE)
 ask_mshr = ahead(layout_sm.MSHR)
 ask_l1_line = ahead(layout_sm.L1_LINE)
 ask_waiter = ahead(layout_sm.WAITER)
-L2_LINE_BYTES = layout_memory.L2_LINE.itemsize
 REQUEST_LINES = 5
 """Lines of a request that its end reads and writes."""
 REQUEST_STRIDE = layout_sm.REQUEST.itemsize // layout.LINE_BYTES
@@ -45,11 +44,7 @@ read.
 @inlined
 def _look_up(m: Any, one: Any) -> None:
     ask_packet(m.packets, one.what)
-    first = set_index(m, one.slice, one.line) * m.l2_ways
-    for way in range(first, first + m.l2_ways, INTEGERS):
-        ask_line(m.l2_tags + layout.INTEGER_BYTES * way, 0)
-        ask_line(m.l2_stamps + layout.INTEGER_BYTES * way, 0)
-        ask_line(m.l2_lines + L2_LINE_BYTES * way, 0)
+    ask_set(m, set_index(m, one.slice, one.line))
     ask_line(m.miss_heads + layout.INTEGER_BYTES * chain_of(m, one.slice, one.line), 0)
 
 

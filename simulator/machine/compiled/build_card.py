@@ -227,6 +227,8 @@ def _l2(store: Store, gpu: Gpu) -> None:
     store.integers("l2_tags", slots, -1)
     store.integers("l2_stamps", slots)
     store.records("l2_lines", layout_memory.L2_LINE, slots)
+    for worker in range(store.workers):
+        store.integers("near", 2 * l2.write_back_lines, worker=worker)
     store.integers("miss_heads", l2.slices * chains, -1)
     parts = gpu.memory_partitions
     store.records("partitions", layout_memory.PARTITION, parts, due_fs=NEVER, way_fs=NEVER, returned=NEVER)

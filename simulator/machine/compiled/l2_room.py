@@ -11,8 +11,8 @@ from typing import Any
 from hwmodels.slice_hash import line_from, local_line
 from hwmodels.write_back import first_of_group, is_cold
 from simulator.machine.compiled.counts import count
-from simulator.machine.compiled.jit import bit_count, compiled, load
-from simulator.machine.compiled.l2_tags import find, replace, set_index, slot_of, victim
+from simulator.machine.compiled.jit import bit_count, compiled, load, store
+from simulator.machine.compiled.l2_tags import ask_set, find, replace, set_index, victim
 from simulator.machine.compiled.layout_memory import l2_line, slice_at
 from simulator.machine.compiled.memory_front import has_write_place, write_back
 from simulator.machine.state_l2 import FREE, WAY, WRITE_PLACE
@@ -41,8 +41,14 @@ def clean_row(m: Any, slice_id: int, slot: int, now_fs: int) -> None:
     """
     use = slice_at(m.slice_states, slice_id).use
     first = first_of_group(local_line(load(m.l2_tags, slot), m.slices, m.l2_partitions), m.write_back_lines)
-    for near in range(first, first + m.write_back_lines):
-        other = slot_of(m, slice_id, line_from(slice_id, near, m.slices, m.l2_partitions))
+    for place in range(m.write_back_lines):
+        line = line_from(slice_id, first + place, m.slices, m.l2_partitions)
+        index = set_index(m, slice_id, line)
+        store(m.near, 2 * place, line)
+        store(m.near, 2 * place + 1, index)
+        ask_set(m, index)
+    for place in range(m.write_back_lines):
+        other = find(m, load(m.near, 2 * place + 1), load(m.near, 2 * place))
         if (
             other != FREE
             and l2_line(m.l2_lines, other).dirty

@@ -10,10 +10,15 @@ from typing import Any
 from hwmodels.cache import set_of
 from hwmodels.replacement import lru_way
 from hwmodels.slice_hash import local_line
-from simulator.machine.compiled.jit import compiled, inlined, load, sequence, store
-from simulator.machine.compiled.layout import ON_ITS_WAY
-from simulator.machine.compiled.layout_memory import l2_line, slice_at
+from simulator.machine.compiled.jit import ahead, compiled, inlined, load, sequence, store
+from simulator.machine.compiled.layout import CACHE_LINE, INTEGER_BYTES, LINE_BYTES, ON_ITS_WAY
+from simulator.machine.compiled.layout_memory import L2_LINE, l2_line, slice_at
 from simulator.machine.state_l2 import FREE
+
+L2_LINE_BYTES = L2_LINE.itemsize
+INTEGERS = LINE_BYTES // INTEGER_BYTES
+"""Ways of which a cache line of the computer has the tags."""
+ask_line = ahead(CACHE_LINE)
 
 
 @inlined
@@ -30,6 +35,16 @@ def find(m: Any, index: int, line: int) -> int:
         if load(m.l2_tags, slot) == line:
             return slot
     return FREE
+
+
+@inlined
+def ask_set(m: Any, index: int) -> None:
+    """Ask memory for a set that will be looked through."""
+    first = index * m.l2_ways
+    for way in range(first, first + m.l2_ways, INTEGERS):
+        ask_line(m.l2_tags + INTEGER_BYTES * way, 0)
+        ask_line(m.l2_stamps + INTEGER_BYTES * way, 0)
+        ask_line(m.l2_lines + L2_LINE_BYTES * way, 0)
 
 
 @inlined

@@ -99,6 +99,7 @@ TABLES = """
     l2_tags          line by slot of all slices
     l2_stamps        LRU stamp by slot
     l2_lines         L2_LINE by slot
+    near             (line, set) of the lines that are looked at for being written back together
     miss_heads       by slice and hash: first MSHR
     channels         CHANNEL by channel
     pseudos          PSEUDO by pseudo-channel
@@ -167,7 +168,7 @@ MACHINE = plain(
 PRIVATE = """
     here worker first_sm last_sm first_part last_part q_wheel q_launcher error current wheel_count
     crossbar_next launcher_next pools counts operation_counts request_counts latencies phase_sums footprints
-    shared_footprints kept_offsets first_kept
+    shared_footprints kept_offsets first_kept near
 """
 """What each worker's record has of its own; the rest is copied from that of worker 0."""
 SUMMED = ("counts", "operation_counts", "request_counts", "latencies", "phase_sums")
