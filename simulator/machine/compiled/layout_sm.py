@@ -51,11 +51,11 @@ SM = plain(f"""
     pages          pages that the first level of translation holds
     page_stamp     LRU stamp of these
     page_last      place of the page used last
+    count          how many lines the instruction in the load/store unit has
     lines:{MOST_LINES}   lines of the instruction in the load/store unit, ascending
     sectors:{MOST_LINES} its sectors of each
     full:{MOST_LINES}    of these, written whole
     lanes:{MOST_LINES}   lanes that start in each
-    count          how many lines
     addresses:{LANES} scratch: addresses of the lanes
 """)
 SUB_CORE = plain(f"""
