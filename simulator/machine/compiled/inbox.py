@@ -95,6 +95,18 @@ def pass_through(m: Any, at: int, target: int, way: int, arrival_fs: int) -> Non
 
 
 @inlined
+def describe(one: Any, about: Any, name: int) -> None:
+    """Let a message or an entry say what the crossbar must know of a packet, taken from the packet or from
+    another that says it; `name` is the requester's name for it.
+    """
+    one.extra = name
+    one.line = about.line
+    one.payload = about.payload
+    one.sm = about.sm
+    one.slice = about.slice
+
+
+@inlined
 def send_to_crossbar(m: Any, source: int, way: int, cycle: int, kind: int, item: int) -> int:
     """Send a message to the crossbar, to arrive in a cycle of its clock; its place, for those that say
     more.
@@ -122,11 +134,7 @@ def send_packet(m: Any, source: int, way: int, cycle: int, kind: int, index: int
     """
     about = packet(m.packets, index)
     one = message(m.messages, send_to_crossbar(m, source, way, cycle, kind, index))
-    one.extra = about.token
-    one.line = about.line
-    one.payload = about.payload
-    one.sm = about.sm
-    one.slice = about.slice
+    describe(one, about, about.token)
 
 
 @compiled
@@ -134,11 +142,7 @@ def send_entry(m: Any, source: int, way: int, cycle: int, kind: int, entry: int)
     """The same by an entry that says all this already, and is free again."""
     about = node(m.nodes, entry)
     one = message(m.messages, send_to_crossbar(m, source, way, cycle, kind, about.what))
-    one.extra = about.extra
-    one.line = about.line
-    one.payload = about.payload
-    one.sm = about.sm
-    one.slice = about.slice
+    describe(one, about, about.extra)
     give(m, P_NODES, entry)
 
 
@@ -166,11 +170,7 @@ def entry_of(m: Any, at: int) -> int:
     one = node(m.nodes, entry)
     about = message(m.messages, at)
     one.what = about.what
-    one.extra = about.extra
-    one.line = about.line
-    one.payload = about.payload
-    one.sm = about.sm
-    one.slice = about.slice
+    describe(one, about, about.extra)
     one.kind = about.kind
     return entry
 

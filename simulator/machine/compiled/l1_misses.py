@@ -80,7 +80,6 @@ def _miss(m: Any, asked: int, line: int, sectors: int, slot: int, waiter: int, c
     own.mshr_free = holder.next
     own.mshrs_used += 1
     now_fs = cycle * m.sm_period_fs
-    holder.line = line
     holder.sectors = sectors
     holder.slot = slot
     holder.since_fs = now_fs

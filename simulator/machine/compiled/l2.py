@@ -13,7 +13,7 @@ from simulator.machine.compiled.inbox import REST, send_to_crossbar
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.l2_atomics import atomic
 from simulator.machine.compiled.l2_misses import INPUT_METER, LINK_METER, find, meter_of
-from simulator.machine.compiled.l2_output import CROSSINGS, REPLIES, REQUESTS, may_send, next_cycle, queue_of
+from simulator.machine.compiled.l2_output import CROSSINGS, REQUESTS, next_cycle, queue_of
 from simulator.machine.compiled.l2_output import step as step_output
 from simulator.machine.compiled.l2_reads import read
 from simulator.machine.compiled.l2_tags import slot_of
@@ -133,8 +133,6 @@ def step(m: Any, slice_id: int, cycle: int, now_fs: int) -> None:
     if step_output(m, slice_id, cycle) and state.cause[REQUESTS] == OUTPUT:
         state.wake[REQUESTS] = 0
     following = next_cycle(m, slice_id, cycle)
-    waiting = queue(m.queues, queue_of(m, slice_id, REPLIES)).count
-    state.blocked = 1 if waiting and not may_send(m, slice_id) else 0
     for which in range(2):
         if queue(m.queues, queue_of(m, slice_id, which)).count and state.wake[which] < NEVER:
             following = min(following, max(cycle + 1, state.port_free, state.wake[which]))

@@ -11,7 +11,7 @@ from typing import Any
 from simulator.machine.compiled.counts import mark
 from simulator.machine.compiled.inbox import CROSSING_REPLIES as TO_OTHER_PARTITION
 from simulator.machine.compiled.inbox import REPLIES as TO_SM
-from simulator.machine.compiled.inbox import REST, send_entry, send_packet
+from simulator.machine.compiled.inbox import REST, describe, send_entry, send_packet
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.layout import P_NODES, node, packet, queue
 from simulator.machine.compiled.layout_memory import slice_at
@@ -48,11 +48,7 @@ def leave(m: Any, slice_id: int, index: int, cycle: int, crossing: int) -> None:
     one = node(m.nodes, entry)
     # All that its way out must know: by then the packet lies far off.
     one.what = index
-    one.extra = about.token
-    one.line = about.line
-    one.payload = about.payload
-    one.sm = about.sm
-    one.slice = about.slice
+    describe(one, about, about.token)
     one.kind = crossing
     insert(m, m.q_leaving + slice_id, entry, cycle, state.number)
     state.due = min(state.due, cycle)
@@ -115,9 +111,13 @@ def step(m: Any, slice_id: int, cycle: int) -> int:
 
 @inlined
 def next_cycle(m: Any, slice_id: int, cycle: int) -> int:
-    """The next cycle at which something can leave the pipeline or the port."""
+    """The next cycle at which something can leave the pipeline or the port; notes whether the oldest reply to
+    an SM waits for a credit.
+    """
     state = slice_at(m.slice_states, slice_id)
+    ready = may_send(m, slice_id)
+    state.blocked = 1 if queue(m.queues, queue_of(m, slice_id, REPLIES)).count and not ready else 0
     following = first_key(m, m.q_leaving + slice_id)
-    if queue(m.queues, queue_of(m, slice_id, CROSSING_REPLIES)).count or may_send(m, slice_id):
+    if queue(m.queues, queue_of(m, slice_id, CROSSING_REPLIES)).count or ready:
         following = min(following, max(cycle + 1, state.out_free))
     return following

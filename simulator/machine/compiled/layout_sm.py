@@ -155,7 +155,6 @@ REQUEST = plain(
 MSHR = plain(
     """
     next      free list
-    line      line of memory
     since_fs  when it was opened
     first@4   first entry of the chain of waiters
     last@4    last one

@@ -16,13 +16,7 @@ def take(m: Any, which: int) -> int:
 
     The component that ticks looks first among those that it has given back itself: they are near at hand.
     """
-    return take_off(m, m.current + which, which)
-
-
-@inlined
-def take_off(m: Any, place: int, which: int) -> int:
-    """A free record from a shelf, or else from the pool."""
-    own = shelf(m.shelves, place)
+    own = shelf(m.shelves, m.current + which)
     if own.count:
         own.count -= 1
         return own.entries[own.count]
