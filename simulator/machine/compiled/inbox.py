@@ -32,9 +32,10 @@ NOTICES = 2
 """The way of credits and acknowledgements to either: one that nobody waits for brings about no tick, and is
 taken at the next one, or at the end of the turn.
 """
-FROM_SMS, REPLIES, CROSSING_REPLIES, REST = range(4)
-"""The ways to the crossbar. Whatever else comes from memory partitions has no order that could be seen, but
-for that of acknowledgements where all requests are kept.
+FROM_SMS, TO_SMS, OVER_LINK, REST = range(4)
+"""The ways to the crossbar: requests, replies, and replies to the other L2 partition. Whatever else comes from
+memory partitions has no order that could be seen, but for that of acknowledgements where all requests are
+kept.
 """
 WAYS_TO_CROSSBAR = 4
 LAUNCHER = 0
@@ -76,22 +77,24 @@ def send_notice(m: Any, target: int, arrival_fs: int, kind: int, item: int, extr
 
 
 @inlined
+def _hand_on(m: Any, about: Any, target: int, way: int, arrival_fs: int, kind: int) -> None:
+    one = message(m.messages, send(m, target, way, arrival_fs, kind, about.what, about.extra))
+    one.line = about.line
+    one.slice = about.slice
+
+
+@inlined
 def pass_on(m: Any, entry: int, target: int, way: int, arrival_fs: int, kind: int) -> None:
     """Let the crossbar hand a packet on that has waited there; its entry is free again."""
-    before = node(m.nodes, entry)
-    at = send(m, target, way, arrival_fs, kind, before.what, before.extra)
-    message(m.messages, at).line = before.line
-    message(m.messages, at).slice = before.slice
+    _hand_on(m, node(m.nodes, entry), target, way, arrival_fs, kind)
     give(m, P_NODES, entry)
 
 
 @inlined
 def pass_through(m: Any, at: int, target: int, way: int, arrival_fs: int) -> None:
     """The same with one that need not wait, by the message that brought it."""
-    before = message(m.messages, at)
-    one = message(m.messages, send(m, target, way, arrival_fs, before.kind, before.what, before.extra))
-    one.line = before.line
-    one.slice = before.slice
+    one = message(m.messages, at)
+    _hand_on(m, one, target, way, arrival_fs, one.kind)
 
 
 @inlined
@@ -230,10 +233,10 @@ def arrived_at_crossbar(m: Any, cycle: int) -> int:
         if tape(m.tapes, which + FROM_SMS).first < NEVER:
             return _taken(m, which + FROM_SMS)
     for which in range(first, last, stride):
-        one = tape(m.tapes, which + REPLIES).first
-        other = tape(m.tapes, which + CROSSING_REPLIES).first
+        one = tape(m.tapes, which + TO_SMS).first
+        other = tape(m.tapes, which + OVER_LINK).first
         if one < NEVER or other < NEVER:
-            return _taken(m, which + (REPLIES if one < other else CROSSING_REPLIES))
+            return _taken(m, which + (TO_SMS if one < other else OVER_LINK))
     for which in range(first, last, stride):
         if tape(m.tapes, which + REST).first < NEVER:
             return _taken(m, which + REST)

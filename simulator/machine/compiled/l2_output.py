@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import mark
-from simulator.machine.compiled.inbox import CROSSING_REPLIES as TO_OTHER_PARTITION
-from simulator.machine.compiled.inbox import REPLIES as TO_SM
-from simulator.machine.compiled.inbox import REST, describe, send_entry, send_packet
+from simulator.machine.compiled.inbox import OVER_LINK, REST, TO_SMS, describe, send_entry, send_packet
 from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.layout import P_NODES, node, packet, queue
 from simulator.machine.compiled.layout_memory import slice_at
@@ -83,7 +81,7 @@ def _send_first(m: Any, slice_id: int, which: int, cycle: int, delay: int, kind:
     port = m.slice_bytes
     busy = max(1, (node(m.nodes, entry).payload + port - 1) // port)
     slice_at(m.slice_states, slice_id).out_free = cycle + busy
-    way = TO_SM if which == REPLIES else TO_OTHER_PARTITION
+    way = TO_SMS if which == REPLIES else OVER_LINK
     send_entry(m, owner(m, slice_id), way, cycle + delay, kind, entry)
 
 
