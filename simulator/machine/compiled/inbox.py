@@ -33,9 +33,9 @@ NOTICES = 2
 taken at the next one, or at the end of the turn.
 """
 FROM_SMS, TO_SMS, OVER_LINK, REST = range(4)
-"""The ways to the crossbar: requests, replies, and replies to the other L2 partition. Whatever else comes from
-memory partitions has no order that could be seen, but for that of acknowledgements where all requests are
-kept.
+"""The ways to the crossbar: requests, replies, and replies to the other L2 partition. Whatever else comes
+from memory partitions has no order that could be seen, but for that of acknowledgements where all requests
+are kept.
 """
 WAYS_TO_CROSSBAR = 4
 LAUNCHER = 0
