@@ -13,6 +13,8 @@ from typing import Any
 from hwmodels.errors import InputError
 
 Finding = tuple[str, str, str]
+MOST_WARPS = 64
+"""Warps that one scheduler can choose from, in either engine."""
 
 
 def check(values: Mapping[str, Any]) -> None:
@@ -30,6 +32,9 @@ def _sm(v: Mapping[str, Any]) -> Iterator[Finding]:
             f"{warps} do not divide among {sub_cores} sub-cores",
             _multiple(warps, sub_cores),
         )
+    if warps > MOST_WARPS * sub_cores:
+        most = MOST_WARPS * sub_cores
+        yield "sm.warp_slots", f"{warps} are more than {MOST_WARPS} a sub-core", f"at most {most}"
     if v["sm.max_threads_per_block"] > 32 * warps:
         yield "sm.max_threads_per_block", f"more than {warps} warps hold", f"at most {32 * warps}"
     if v["sm.fetch_line_bytes"] % v["sm.instruction_bytes"]:

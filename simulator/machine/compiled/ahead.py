@@ -11,12 +11,13 @@ from typing import Any
 
 from simulator.machine.compiled import layout, layout_sm
 from simulator.machine.compiled.inbox import WAYS
-from simulator.machine.compiled.jit import ahead, compiled, inlined, load, lowest_bit
+from simulator.machine.compiled.jit import ahead, compiled, inlined, load, load_bits, lowest_bit
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS
 from simulator.machine.compiled.l2_misses import ask_packet, chain_of
 from simulator.machine.compiled.l2_tags import ask_set, set_index
 from simulator.machine.compiled.layout import message, node, tape
-from simulator.machine.compiled.layout_sm import mshr, sm_at, sub_core, waiter_at
+from simulator.machine.compiled.layout_sm import mshr, sub_core, waiter_at
+from simulator.machine.compiled.sm_events import WAKE_CYCLES, warp_of
 from simulator.machine.compiled.tapes import after
 from simulator.machine.messages import ACK, LINK_REQUEST, REPLY, REQUEST
 from simulator.machine.order import NEVER
@@ -29,6 +30,7 @@ ask_l1_line = ahead(layout_sm.L1_LINE)
 ask_waiter = ahead(layout_sm.WAITER)
 REQUEST_LINES = 4
 """Lines of a request that its end reads and writes: those before its lanes' own offsets."""
+WARP_STRIDE = layout_sm.WARP.itemsize // layout.LINE_BYTES
 REQUEST_STRIDE = layout_sm.REQUEST.itemsize // layout.LINE_BYTES
 INTEGERS = layout.LINE_BYTES // layout.INTEGER_BYTES
 TOKEN_MASK = (1 << TOKEN_BITS) - 1
@@ -73,13 +75,18 @@ def _request(m: Any, one: Any) -> None:
 
 @inlined
 def _candidates(m: Any, sm: int) -> None:
-    left = sm_at(m.sm_states, sm).looked_at
-    while left:
-        sub = sm * m.sub_cores + lowest_bit(left)
-        left &= left - 1
-        first = sub * m.sub_slots
-        for place in range(first, first + sub_core(m.sub_core_states, sub).candidates):
-            row = m.ready + layout.INTEGER_BYTES * m.registers * load(m.candidates, place)
+    for word in range(m.slot_words):
+        at = m.slot_words * sm + word
+        left = load_bits(m.looked, at)
+        for wake in range(WAKE_CYCLES * at, WAKE_CYCLES * (at + 1)):
+            left |= load_bits(m.wakes, wake)
+        while left:
+            bit = lowest_bit(left)
+            left &= left - 1
+            place = load(m.places, layout_sm.WORD_BITS * word + bit)
+            index = warp_of(m, sub_core(m.sub_core_states, m.sub_cores * sm + place), bit)
+            ask_line(m.warps, index * WARP_STRIDE)
+            row = m.ready + layout.INTEGER_BYTES * m.registers * index
             for line in range(-(-m.registers // INTEGERS)):
                 ask_line(row, line)
 

@@ -5,6 +5,8 @@ Sizes come from the card's own bounds; the pools begin at what a turn can take a
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hwmodels import Gpu
@@ -19,8 +21,9 @@ from simulator.machine.compiled.inbox import WAYS, WAYS_TO_CROSSBAR
 from simulator.machine.compiled.l1_tags import EMPTY, UNUSED
 from simulator.machine.compiled.layout_memory import MOST_BANKS
 from simulator.machine.compiled.layout_sm import MOST_BLOCK_WARPS, MOST_PHASES, MOST_SUB_CORES
+from simulator.machine.compiled.lsu import QUEUES
 from simulator.machine.compiled.machine import FLAG_INTEGERS
-from simulator.machine.compiled.sm_events import EVENT_CYCLES, EVENT_WORDS
+from simulator.machine.compiled.sm_events import EVENT_CYCLES, EVENT_WORDS, WAKE_CYCLES
 from simulator.machine.compiled.store import POOL_TABLES, Store
 from simulator.machine.compiled.sub_core import SCHEDULERS
 from simulator.machine.launchable import LANES
@@ -97,7 +100,7 @@ def _sm(store: Store, gpu: Gpu) -> None:
     sm, shared = gpu.sm, gpu.shared_memory
     store.set(
         sub_cores=sm.sub_cores,
-        sub_slots=sm.warp_slots // sm.sub_cores,
+        slot_words=_slot_words(gpu),
         warp_slots=sm.warp_slots,
         scheduler=SCHEDULERS.index(sm.scheduler),
         lg_depth=sm.lg_queue_depth,
@@ -126,11 +129,42 @@ def _sm(store: Store, gpu: Gpu) -> None:
     states["mshr_free"] = np.arange(sms) * entries
     table = store.records("mshrs", layout_sm.MSHR, sms * entries)
     table["next"] = np.arange(1, sms * entries + 1)
-    subs = store.records("sub_core_states", layout_sm.SUB_CORE, sms * sm.sub_cores, last_age=-1, last_slot=-1)
+    subs = store.records("sub_core_states", layout_sm.SUB_CORE, sms * sm.sub_cores, last_age=-1, last_bit=-1)
     subs["sm"] = np.arange(len(subs)) // sm.sub_cores
-    subs["bit"] = 1 << np.arange(len(subs)) % sm.sub_cores
-    store.integers("candidates", sms * sm.warp_slots)
+    _warp_bits(store, gpu, subs)
     store.records("warps", layout_sm.WARP, sms * sm.warp_slots)
+
+
+def _slot_words(gpu: Gpu) -> int:
+    """Integers that have a bit for each warp slot of an SM, those of a sub-core in the same one."""
+    together = layout_sm.WORD_BITS // (gpu.sm.warp_slots // gpu.sm.sub_cores)
+    return -(-gpu.sm.sub_cores // together)
+
+
+def _warp_bits(store: Store, gpu: Gpu, subs: Any) -> None:
+    """Where the bits of each sub-core's warps stand, and the tables that have one for each warp."""
+    sms, sub_cores, words = gpu.sm_count, gpu.sm.sub_cores, _slot_words(gpu)
+    slots = gpu.sm.warp_slots // sub_cores
+    together = layout_sm.WORD_BITS // slots
+    places = np.zeros((words, layout_sm.WORD_BITS), np.int64)
+    for place in range(sub_cores):
+        first = place % together * slots
+        end = first + slots
+        own = subs[place::sub_cores]
+        own["word"] = np.arange(sms) * words + place // together
+        own["first_warp"] = np.arange(sms) * gpu.sm.warp_slots + place - first * sub_cores
+        own["mask"] = _signed((1 << end) - (1 << first))
+        own["above"] = _signed((1 << layout_sm.WORD_BITS) - (1 << end))
+        places[place // together, first:end] = place
+    store.put("places", places)
+    store.integers("looked", sms * words)
+    store.integers("throttled", sms * words * QUEUES)
+    store.integers("wakes", sms * words * WAKE_CYCLES)
+
+
+def _signed(bits: int) -> int:
+    """The integer that has these 64 bits."""
+    return bits - (bits >> 63 << 64)
 
 
 def _l1(store: Store, gpu: Gpu) -> None:
@@ -266,12 +300,11 @@ def _wheel_cycles(gpu: Gpu) -> int:
 def _shared_tables(store: Store, gpu: Gpu) -> None:
     """Components, queues, meters and pools."""
     sms, slices, parts = gpu.sm_count, gpu.l2.slices, gpu.memory_partitions
-    subs = sms * gpu.sm.sub_cores
     pseudos = gpu.dram.channels * gpu.dram.pseudo_channels_per_channel
     never = dict.fromkeys(("next_fs", "arrival_fs", "notice_fs"), NEVER)
     store.records("components", layout.COMPONENT, sms + 2 + parts, **never)
-    q_lsu = 2 * subs
-    q_slice = q_lsu + 2 * sms
+    q_lsu = 0
+    q_slice = q_lsu + QUEUES * sms
     q_reply = q_slice + 4 * slices
     q_front = q_reply + slices
     q_on_way = q_front + 2 * pseudos

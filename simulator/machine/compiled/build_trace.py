@@ -156,7 +156,8 @@ class TraceTables:
     ) -> None:
         """One static instruction, and of which registers any consumes a tensor's value."""
         static = inst.static
-        depends, depends_count = self.registers_of(tuple(r for r in inst.depends if r != RZ), numbers)
+        names = tuple(r for r in inst.depends if r != RZ)
+        depends, depends_count = self.registers_of(names, numbers)
         dst, dst_count = self.registers_of(inst.dst, numbers)
         consumes = len(self.operands)
         for register, bit in inst.consumes:
@@ -175,6 +176,7 @@ class TraceTables:
             operand_cycles=inst.operand_cycles,
             depends=depends,
             depends_count=depends_count,
+            needs=[numbers[name] for name in (*names[:2], *names[:1])[:2]] if names else [0, 0],
             dst=dst,
             dst_count=dst_count,
             consumes=consumes,

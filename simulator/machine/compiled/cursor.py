@@ -25,7 +25,7 @@ from simulator.machine.compiled.layout_sm import (
     mark_at,
     pattern_at,
 )
-from simulator.trace.cursor import FIRST_LOOP, UNKNOWN
+from simulator.trace.cursor import FIRST_LOOP
 from simulator.trace.expression import Variable
 from simulator.trace.flat import BEGIN, END, EXITED
 from simulator.trace.schema import FULL_MASK
@@ -77,18 +77,12 @@ def _guarded(m: Any, warp: Any, mask: int) -> int:
 @compiled
 def lanes_of(m: Any, warp: Any) -> int:
     """The lanes that the next instruction works for: launched, not exited, not masked, not guarded."""
-    if warp.mask == UNKNOWN:
-        kernel = kernel_at(m.kernel_states, warp.kernel)
-        if kernel.recorded:
-            variant = load(m.variants, warp.place)
-            warp.mask = load(m.variant_masks, kernel.first_variant + variant)
-        else:
-            one = instruction(m.instructions, warp.following)
-            mask = one.mask & warp.launched & ~warp.gone
-            if one.guard_count:
-                mask = _guarded(m, warp, mask)
-            warp.mask = mask
-    return warp.mask
+    kernel = kernel_at(m.kernel_states, warp.kernel)
+    if kernel.recorded:
+        return load(m.variant_masks, kernel.first_variant + load(m.variants, warp.place))
+    one = instruction(m.instructions, warp.following)
+    mask = one.mask & warp.alive
+    return _guarded(m, warp, mask) if one.guard_count else mask
 
 
 @compiled
@@ -107,8 +101,10 @@ def address(m: Any, warp: Any, request: Any) -> None:
 
 
 @compiled
-def _pass_marks(m: Any, warp: Any, step: int, static: int) -> int:
-    """Go through the marks at a step; the instruction of the kernel that follows them, or ENDED."""
+def _pass_marks(m: Any, warp: Any, step: int, static: int, lanes: int) -> int:
+    """Go through the marks at a step; the instruction of the kernel that follows them, or ENDED. `lanes` are
+    those of the instruction before.
+    """
     kernel = kernel_at(m.kernel_states, warp.kernel)
     while static < 0:
         mark = mark_at(m.marks, kernel.mark_first - 1 - static)
@@ -127,8 +123,8 @@ def _pass_marks(m: Any, warp: Any, step: int, static: int) -> int:
             if trips <= 0:
                 step = mark.partner
         elif mark.kind == EXITED:
-            warp.gone |= lanes_of(m, warp)
-            if not warp.launched & ~warp.gone:
+            warp.alive &= ~lanes
+            if not warp.alive:
                 return ENDED
         else:
             warp.step = step
@@ -145,12 +141,11 @@ def _settle_recorded(m: Any, warp: Any, kernel: Any) -> None:
     if warp.place < warp.end:
         static = load(m.variant_statics, kernel.first_variant + load(m.variants, warp.place))
         warp.following = kernel.first + static
-    warp.mask = UNKNOWN
 
 
 @compiled
-def advance(m: Any, warp: Any) -> None:
-    """Go on to the next instruction of this warp."""
+def advance(m: Any, warp: Any, lanes: int) -> None:
+    """Go on to the next instruction of this warp; `lanes` worked for the one before."""
     kernel = kernel_at(m.kernel_states, warp.kernel)
     if kernel.recorded:
         warp.access += instruction(m.instructions, warp.following).accesses
@@ -161,9 +156,8 @@ def advance(m: Any, warp: Any) -> None:
     warp.step = step
     static = load(m.steps, kernel.step_first + step)
     if static < 0:
-        static = _pass_marks(m, warp, step, static)
+        static = _pass_marks(m, warp, step, static, lanes)
     warp.following = kernel.first + static if static >= 0 else ENDED
-    warp.mask = UNKNOWN
 
 
 @compiled
@@ -171,9 +165,7 @@ def start(m: Any, warp: Any, block: int, index: int) -> None:
     """Stand before the first instruction of a warp of a block."""
     kernel = kernel_at(m.kernel_states, warp.kernel)
     lanes = kernel.threads - LANES * index
-    warp.launched = FULL_MASK if lanes >= LANES else (1 << lanes) - 1
-    warp.gone = 0
-    warp.mask = UNKNOWN
+    warp.alive = FULL_MASK if lanes >= LANES else (1 << lanes) - 1
     warp.following = ENDED
     if kernel.recorded:
         row = load(m.recorded_rows, kernel.first_row + block) + index
@@ -190,4 +182,4 @@ def start(m: Any, warp: Any, block: int, index: int) -> None:
     warp.values[BLOCK_Z] = block // (kernel.grid_x * kernel.grid_y)
     warp.values[WARP] = index
     warp.step = -1
-    advance(m, warp)
+    advance(m, warp, 0)

@@ -41,6 +41,7 @@ class Machine:
 
     def __init__(self, traces: list[KernelTrace], gpu: Gpu, options: Options) -> None:
         self.traces, self.gpu, self.options = traces, gpu, options
+        self.until_fs = 0
         self.occupancies = [occupancy_of(trace, gpu) for trace in traces]
         self.progress = [
             progress_of(trace, index, gpu, fits)
@@ -82,8 +83,10 @@ class Machine:
 
     @property
     def now_fs(self) -> int:
-        """The time of the last tick of any component."""
-        return int(self.store.tables["components"]["ticked_fs"].max())
+        """The time of the last tick of any component, or of what takes the place of one."""
+        foreseen_fs = self.store.tables["sm_states"]["foreseen"] * self.gpu.sm_period_fs
+        begun_fs = foreseen_fs[foreseen_fs < self.until_fs].max(initial=0)
+        return max(int(begun_fs), int(self.store.tables["components"]["ticked_fs"].max()))
 
     def run(self) -> RunRecord:
         """Run to the end (or to a limit); a ResultError from the watchdog if work is left that nobody goes on
@@ -148,6 +151,7 @@ class Machine:
 
     def _run(self, until_fs: int) -> None:
         """Run to a time, with more room whenever the machine asks for it."""
+        self.until_fs = until_fs
         while True:
             answer = self._run_on_all(until_fs)
             if answer == DONE:

@@ -22,7 +22,8 @@ from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, STATE_BASE, n
 from simulator.machine.compiled.layout_sm import block_at, instruction, request_at, sm_at, warp_at
 from simulator.machine.compiled.lsu import LG_QUEUE, MIO_QUEUE, push
 from simulator.machine.compiled.pools import give, take
-from simulator.machine.compiled.sm_events import EXITED, book_warp, list_candidate
+from simulator.machine.compiled.scoreboard import UNKNOWN, missing, ready_at
+from simulator.machine.compiled.sm_events import EXITED, book_warp, list_candidate, wake_later
 from simulator.machine.program import BARRIER_UNIT, COPY_COMMIT, FENCE, LG, MATH, MIO, SPECIAL
 from simulator.machine.state import LONG_PENDING, SHORT_PENDING
 from simulator.statistics.phases import (
@@ -32,10 +33,13 @@ from simulator.statistics.phases import (
     GLOBAL_REDUCTION,
     GLOBAL_STORE,
     LOCAL_STORE,
+    LONG_SCOREBOARD,
     MEMBAR,
     NO_INSTRUCTION,
     SELECTED,
     SHARED_STORE,
+    SHORT_SCOREBOARD,
+    WAIT,
 )
 from simulator.statistics.schema import INDEX
 
@@ -166,10 +170,10 @@ def _commit(m: Any, warp: Any) -> None:
 
 
 @compiled
-def _advance(m: Any, index: int, cycle: int) -> None:
+def _advance(m: Any, index: int, lanes: int, cycle: int) -> None:
     warp = warp_at(m.warps, index)
     before = warp.following
-    advance(m, warp)
+    advance(m, warp, lanes)
     if warp.following < 0:
         return
     if warp.following != before + 1:
@@ -183,11 +187,32 @@ def _exit(m: Any, index: int, cycle: int) -> None:
     """The last lanes have exited: the warp drains, and barriers no longer wait for it."""
     warp = warp_at(m.warps, index)
     warp.exited = 1
-    warp.parked = 1
     warp.state = DRAIN
     block_at(m.blocks, warp.block).running -= 1
     left(m, index // m.warp_slots, warp.block, cycle)
     book_warp(m, cycle + 1, EXITED, index)
+
+
+@inlined
+def _foresee(m: Any, own: Any, index: int, cycle: int) -> int:
+    """What the warp lacks in the next cycle, where that is known now; whether to look at it then."""
+    warp = warp_at(m.warps, index)
+    following = cycle + 1
+    if warp.fetch_ready > following or warp.branch_ready > following:
+        return 1
+    inst = instruction(m.instructions, warp.following)
+    ready = ready_at(m, index, inst)
+    if ready <= following:
+        warp.clear = 1
+        return 1
+    state, wake = missing(m, index, inst, ready, following)
+    warp.state = state
+    sm_at(m.sm_states, own.sm).foreseen = following
+    if wake != UNKNOWN:
+        # Nothing else will be lacking then but a pipeline, or a special function's result before the rest.
+        warp.clear = 1 if state == WAIT else 0
+        wake_later(m, own, index, cycle, wake)
+    return 0
 
 
 @compiled
@@ -230,21 +255,19 @@ def issue(m: Any, own: Any, index: int, cycle: int) -> int:
         _commit(m, warp)
     elif kind == BARRIER_UNIT:
         warp.state = BARRIER
-        warp.parked = 1
         again = 0
     elif kind == FENCE:
         warp.state = MEMBAR
-        sm_at(m.sm_states, index // m.warp_slots).fences += 1
-        warp.parked = 1
+        sm_at(m.sm_states, own.sm).fences += 1
         again = 0
         fence_if_done(m, index, cycle)
-    _advance(m, index, cycle)
+    _advance(m, index, mask, cycle)
     if warp.following < 0:
         _exit(m, index, cycle)
         return 0
     if kind == BARRIER_UNIT:
-        arrive(m, index // m.warp_slots, index, inst.count, cycle)
-    return again
+        arrive(m, own.sm, index, inst.count, cycle)
+    return _foresee(m, own, index, cycle) if again else 0
 
 
 @compiled
@@ -272,7 +295,9 @@ def returned(m: Any, asked: int, latency_fs: int, cycle: int) -> int:
         warp.loads -= 1
     if warp.exited:
         return 1
-    list_candidate(m, index)
+    # What else a warp waits for has its own time.
+    if warp.state in (LONG_SCOREBOARD, SHORT_SCOREBOARD):
+        list_candidate(m, index)
     return 0
 
 

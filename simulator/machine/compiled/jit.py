@@ -27,6 +27,7 @@ tables: dict[int, Any] = {}
 units: list[Callable[[int, int, int], int]] = []
 """Without compiler: the units that records name by number."""
 
+ALL_BITS = (1 << 64) - 1
 VIEW = np.dtype([("v", np.int64, (1 << 20,))])
 """A table of plain integers seen as an array, for rules that take sequences; the length is no bound."""
 
@@ -40,6 +41,12 @@ load_shared: Callable[[int, int], int]
 """The same as `load`, of a table that another thread writes; what it wrote before is then seen too."""
 store_shared: Callable[[int, int, int], None]
 """The same as `store`, of a table that another thread reads."""
+load_bits: Callable[[int, int], int]
+"""The same as `load`, of an integer whose 64 bits are a set; its highest bit is no sign."""
+store_bits: Callable[[int, int, int], None]
+"""The same as `store`, of such an integer."""
+as_bits: Callable[[int], int]
+"""An integer as such a set: a field of a record, or what was made from one."""
 bit_count: Callable[[int], int]
 """Bits that are set in an integer of 64 bits."""
 lowest_bit: Callable[[int], int]
@@ -88,6 +95,18 @@ def _store(address: int, index: int, value: int) -> None:
     tables[-address][_checked(index)] = value
 
 
+def _load_bits(address: int, index: int) -> int:
+    return _load(address, index) & ALL_BITS
+
+
+def _as_bits(value: int) -> int:
+    return int(value) & ALL_BITS
+
+
+def _store_bits(address: int, index: int, value: int) -> None:
+    _store(address, index, value - (value >> 63 << 64))
+
+
 def _sequence(address: int, _index: int) -> Any:
     return _Sequence(address)
 
@@ -97,7 +116,7 @@ def _invoke(address: int, here: int, a: int, b: int) -> int:
 
 
 def _bit_count(value: int) -> int:
-    return (int(value) & (1 << 64) - 1).bit_count()
+    return (int(value) & ALL_BITS).bit_count()
 
 
 def _lowest_bit(value: int) -> int:
@@ -110,11 +129,13 @@ if BUILDING:
     load, store, sequence, invoke = names.load, names.store, names.accessor(VIEW), names.invoke
     bit_count, lowest_bit = names.bit_count, names.lowest_bit
     load_shared, store_shared = names.load_shared, names.store_shared
+    load_bits, store_bits, as_bits = names.load, names.store, names.same
     compiled, inlined, accessor, ahead = names.compiled, names.inlined, names.accessor, names.ahead
 else:
     load, store, sequence, invoke = _load, _store, _sequence, _invoke
     bit_count, lowest_bit = _bit_count, _lowest_bit
     load_shared, store_shared = _load, _store
+    load_bits, store_bits, as_bits = _load_bits, _store_bits, _as_bits
     compiled, inlined, accessor, ahead = _same, _same, _accessor, _ahead
 
 

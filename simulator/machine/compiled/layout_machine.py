@@ -25,7 +25,7 @@ TABLES = """
     transfers        TRANSFER: pool
     messages         MESSAGE: pool, of which tapes have pieces
     rounds           by worker a cache line: round that it has done; the main one's is the round that is due
-    queues           QUEUE: two a sub-core and an SM, four a slice, its reply FIFO, two a pseudo-channel
+    queues           QUEUE: two an SM, four a slice, its reply FIFO, two a pseudo-channel
     tapes            TAPE: three an inbox, and four by worker and cycle of those for the crossbar
     ordered          ORDERED: one a slice of what waits for it, one of what leaves it, the launcher's inbox
     meters           METER: two an SM, two of the crossbar, three a slice
@@ -39,7 +39,10 @@ TABLES = """
     kept_blocks      KEPT_BLOCK: log of the first blocks of each kernel
     sm_states        SM by SM
     sub_core_states  SUB_CORE by sub-core of all SMs
-    candidates       warps to look at, by sub-core
+    looked           by SM: warps to look at, as bits: those of a sub-core stand together in one integer
+    throttled        by such an integer and queue of the load/store unit: warps that wait for a place in it
+    wakes            by SM and cycle ahead: warps to look at then
+    places           by bit: place of its sub-core on the SM
     warps            WARP by slot of all SMs
     ready            by warp and register: cycle at which it can be read
     short            cycle of its latest special-function result, −1 for none
@@ -111,7 +114,7 @@ TABLES = """
 NUMBERS = """
     here worker workers threads yields first_sm last_sm first_part last_part unit_launcher unit_sm
     unit_crossbar unit_partition kernels sms first_kept
-    slices sub_cores sub_slots warp_slots streams registers operator_words crossbar first_partition
+    slices sub_cores slot_words warp_slots streams registers operator_words crossbar first_partition
     q_inbox q_request q_leaving q_on_way q_returned q_wheel q_launcher q_events wheel_size wheel_fs
     q_lsu q_slice q_reply q_front meter_crossbar meter_slice component_count channel_count pool_count
     sm_period_fs l2_period_fs

@@ -19,6 +19,8 @@ MOST_LINES = 128
 MOST_KEPT_LINES = 32
 """Lines of an access whose footprint is kept."""
 MOST_SUB_CORES = 8
+WORD_BITS = 64
+"""Warp slots of an SM that stand in one integer as bits."""
 MOST_BARRIERS = 16
 MOST_PHASES = 16
 MOST_BLOCK_WARPS = 32
@@ -26,6 +28,7 @@ PIPELINES = len(Pipeline)
 
 SM = plain(f"""
     cycle          cycle of its last tick
+    foreseen       last cycle of which it has foreseen what a warp lacks, without a tick
     events         heap of the events that lie far ahead, by cycle
     event_number   events booked
     ages           warps accepted
@@ -37,7 +40,6 @@ SM = plain(f"""
     barrier_free   cycle at which the barrier unit is idle
     credits        packets that may enter the request network
     waiting        instructions in the queues of the load/store unit
-    looked_at      sub-cores that have warps to look at, as a bit mask
     stalled        request whose remaining lines lack something, −1 for none
     port_free:{MOST_PHASES} cycle from which each phase of the data port is free
     mshrs_used     misses on their way
@@ -59,21 +61,23 @@ SM = plain(f"""
     addresses:{LANES} scratch: addresses of the lanes
 """)
 SUB_CORE = plain(f"""
-    candidates     warps to look at
     sm@4           its SM
-    bit@4          its bit there
+    word@4         where its warps' bits stand: which integer,
+    first_warp@4   the warp of bit 0 there, if each bit were one of its warps,
+    mask           its bits,
+    above          and the bits of the sub-cores behind it
     queued@4:2     instructions in the queues of the load/store unit: global and local memory, the rest
     pipe_free:{PIPELINES} when each pipeline is free, in tenths of a cycle
     dispatch_free  cycle at which the dispatcher is free
     last_age       age of the warp that issued last, −1 before
-    last_slot      its slot
+    last_bit       its bit
 """)
 WARP = plain(
     f"""
     since            cycle from which it has not been accounted
     fetch_ready      cycle at which the next instruction is in the buffer
     branch_ready     cycle at which a taken branch is resolved
-    mask             lanes of the next instruction, −1 before it is asked for
+    alive            lanes that exist and have not exited
     following@4      next instruction, numbered over all kernels; −1 once the program has ended
     kernel@4         its kernel
     age@4            launch order on the SM: the smaller, the older
@@ -81,15 +85,12 @@ WARP = plain(
     fetch_line@4     line of the buffer
     step@4           place in the steps of the program
     used@1           whether a warp is resident here
+    bit@1            its bit among those of the SM's slots
     state@1          warp state
     exited@1         whether it has exited
-    listed@1         whether it is a candidate
-    parked@1         at a barrier, at a fence or exited
     barrier@1        barrier at which it waits, −1 for none
     has_short@1      whether a special function has ever written a register
     clear@1          whether its next instruction lacks nothing but a pipeline or a place in a queue
-    launched         lanes that exist
-    gone             lanes that have exited
     place            recorded: place in the variants
     end              recorded: where they end
     access           recorded: place in the accesses
@@ -236,6 +237,7 @@ INSTRUCTION = plain(
     access_class@1    class of memory request
     operand_cycles@2  cycles to read its operands
     depends_count@2   how many
+    needs@2:2         the first two of them, or the first one twice
     dst_count@2       how many
     consumes_count@2  how many
     produces@1        whether it leaves a tensor's value without a load, which an operator consumes

@@ -11,14 +11,12 @@ from typing import Any
 from hwmodels.operations import Operation
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.footprint import shared_passes
-from simulator.machine.compiled.jit import bit_count, compiled, inlined
+from simulator.machine.compiled.jit import as_bits, bit_count, compiled, inlined, load_bits, store_bits
 from simulator.machine.compiled.l1 import accept, proceed
-from simulator.machine.compiled.layout import P_NODES, PHASE_COUNT, node, queue
+from simulator.machine.compiled.layout import PHASE_COUNT, queue
 from simulator.machine.compiled.layout_sm import instruction, request_at, sm_at, sub_core, warp_at
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.order import dequeue
-from simulator.machine.compiled.pools import give
-from simulator.machine.compiled.sm_events import COMPLETE, book, list_candidate
+from simulator.machine.compiled.sm_events import COMPLETE, book
 from simulator.machine.order import NEVER
 from simulator.statistics.phases import L1, LSU_QUEUE, SHARED_ATOMIC, SHARED_LOAD, SHARED_STORE, WRITEBACK
 from simulator.statistics.schema import INDEX
@@ -30,7 +28,8 @@ C_STORE_BYTES = INDEX["shared_store_bytes"]
 C_LOADS = INDEX["shared_load_requests"]
 C_STORES = INDEX["shared_store_requests"]
 C_ATOMICS = INDEX["shared_atomic_requests"]
-LG_QUEUE, MIO_QUEUE = range(2)
+QUEUES = 2
+LG_QUEUE, MIO_QUEUE = range(QUEUES)
 """The queues of a sub-core: global and local memory; shared memory and shuffles."""
 SHUFFLE = int(Operation.SHUFFLE)
 
@@ -40,13 +39,7 @@ def _queue_of(m: Any, sm: int, which: int) -> int:
     """Number of an SM's queue. All instructions take as long to the unit, so those of one kind in all
     sub-cores are taken in the order of their issue: one chain of requests.
     """
-    return m.q_lsu + 2 * sm + which
-
-
-@inlined
-def waiters_of(sub: int, which: int) -> int:
-    """Number of the queue of warps that wait for a place in a queue of a sub-core."""
-    return 2 * sub + which
+    return m.q_lsu + QUEUES * sm + which
 
 
 @inlined
@@ -72,13 +65,15 @@ def _occupy(m: Any, own: Any, passes: int, cycle: int) -> None:
     own.port_free[cycle % m.pass_interval] = cycle + m.pass_interval * passes
 
 
-@compiled
-def _wake(m: Any, which: int) -> None:
-    """Look again at the warps that waited for a place in a queue."""
-    while queue(m.queues, which).head >= 0:
-        entry = dequeue(m, which)
-        list_candidate(m, node(m.nodes, entry).what)
-        give(m, P_NODES, entry)
+@inlined
+def _wake(m: Any, own: Any, which: int) -> None:
+    """Look again at the warps that waited for a place in a queue of a sub-core."""
+    place = QUEUES * own.word + which
+    throttled = load_bits(m.throttled, place)
+    listed = throttled & as_bits(own.mask)
+    if listed:
+        store_bits(m.throttled, place, throttled & ~listed)
+        store_bits(m.looked, own.word, load_bits(m.looked, own.word) | listed)
 
 
 @inlined
@@ -150,9 +145,9 @@ def step(m: Any, sm: int, cycle: int) -> None:
     request = request_at(m.requests, index)
     request.picked = cycle
     leave(m, 2 * sm, cycle * m.sm_period_fs, request.issue * m.sm_period_fs)
-    sub = warp_at(m.warps, request.warp).sub
-    sub_core(m.sub_core_states, sub).queued[which] -= 1
-    _wake(m, waiters_of(sub, which))
+    source = sub_core(m.sub_core_states, warp_at(m.warps, request.warp).sub)
+    source.queued[which] -= 1
+    _wake(m, source, which)
     if which == LG_QUEUE:
         _occupy(m, own, accept(m, index), cycle)
         if not proceed(m, index, cycle):

@@ -35,6 +35,12 @@ def inlined(function: Function) -> Function:
     return cast("Function", njit(**OPTIONS, forceinline=True)(function))
 
 
+@inlined
+def same(value: int) -> int:
+    """The value itself."""
+    return value
+
+
 def rule(function: Function) -> Function:
     """Let compiled functions call a rule of `hwmodels`."""
     return register_jitable(error_model="numpy", _nrt=False)(function)

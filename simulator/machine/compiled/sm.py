@@ -13,13 +13,14 @@ from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.cursor import start
 from simulator.machine.compiled.inbox import arrived, arrived_notice, send_to_launcher, settle_next
 from simulator.machine.compiled.issue import fetch_line, forget_groups, returned
-from simulator.machine.compiled.jit import compiled, inlined, load, lowest_bit, store
+from simulator.machine.compiled.jit import compiled, inlined, load, load_bits, lowest_bit, store
 from simulator.machine.compiled.l1_finish import fence_if_done
 from simulator.machine.compiled.l1_tags import drop_all, prepare
 from simulator.machine.compiled.latency import record
 from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, component, message, node
 from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.layout_sm import (
+    WORD_BITS,
     block_at,
     kernel_at,
     request_at,
@@ -38,6 +39,8 @@ from simulator.machine.compiled.sm_events import (
     RELEASE,
     START,
     WAKE,
+    any_candidate,
+    anything_due,
     book,
     book_warp,
     change_state,
@@ -82,8 +85,6 @@ def _clear(m: Any, index: int) -> None:
     warp.group_first = -1
     warp.groups = 0
     warp.exited = 0
-    warp.listed = 0
-    warp.parked = 0
     warp.barrier = -1
     warp.clear = 0
     warp.state = NO_INSTRUCTION
@@ -130,6 +131,7 @@ def _accept(m: Any, sm: int, number: int, cycle: int) -> None:
         own.ages += 1
         warp.used = 1
         warp.slot = slot
+        warp.bit = (which - sub_core_at(m.sub_core_states, sm * m.sub_cores + sub).first_warp) // m.sub_cores
         warp.sub = sm * m.sub_cores + sub
         warp.age = own.ages
         warp.block = number
@@ -207,10 +209,7 @@ def _happen(m: Any, sm: int, kind: int, item: int, age: int, cycle: int) -> None
         _end_block(m, sm, item, cycle)
     elif not _is_there(m, item, age):
         return
-    elif kind == WAKE:
-        list_candidate(m, item)
-    elif kind == RELEASE:
-        warp_at(m.warps, item).parked = 0
+    elif kind in (WAKE, RELEASE):
         list_candidate(m, item)
     elif kind == HANDED_OVER:
         warp_at(m.warps, item).unsent -= 1
@@ -258,27 +257,25 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     come_to(m, sm, cycle)
     _take_notices(m, sm, now_fs + 1)
     _take_messages(m, sm, cycle, now_fs)
-    while True:
-        entry = due(m, sm, cycle)
-        if entry < 0:
-            break
+    entry = due(m, sm, cycle) if anything_due(m, sm, cycle) else -1
+    while entry >= 0:
         kind = node(m.nodes, entry).kind
         item = node(m.nodes, entry).what
         age = node(m.nodes, entry).extra
         give(m, P_NODES, entry)
         _happen(m, sm, kind, item, age, cycle)
+        entry = due(m, sm, cycle)
     if own.waiting or own.stalled >= 0:
         lsu_step(m, sm, cycle)
-    left = own.looked_at
-    while left:
-        place = lowest_bit(left)
-        sub = sm * m.sub_cores + place
-        sub_core_step(m, sub, cycle)
-        if not sub_core_at(m.sub_core_states, sub).candidates:
-            own.looked_at &= ~(1 << place)
-        left = own.looked_at & -2 << place
+    for word in range(m.slot_words):
+        at = m.slot_words * sm + word
+        left = load_bits(m.looked, at)
+        while left:
+            place = load(m.places, WORD_BITS * word + lowest_bit(left))
+            above = sub_core_step(m, m.sub_cores * sm + place, cycle)
+            left = load_bits(m.looked, at) & above
     following = cycle + 1
-    if not own.looked_at:
+    if not any_candidate(m, sm):
         following = min(next_cycle(m, sm, cycle), next_event(m, sm, cycle))
     following_fs = following * m.sm_period_fs if following < NEVER else NEVER
     waits = (own.stalled >= 0 and own.credits < 1) or own.fences or m.keep_requests

@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.counts import count
-from simulator.machine.compiled.jit import compiled, inlined, load, lowest_bit, store
+from simulator.machine.compiled.jit import (
+    as_bits,
+    compiled,
+    inlined,
+    load,
+    load_bits,
+    lowest_bit,
+    store,
+    store_bits,
+)
 from simulator.machine.compiled.layout import P_NODES, STATE_BASE, node, queue
 from simulator.machine.compiled.layout_sm import sm_at, sub_core, warp_at
 from simulator.machine.compiled.order import append, dequeue, popped, pushed
@@ -19,10 +28,20 @@ from simulator.statistics.schema import INDEX
 
 EVENT_CYCLES = 256
 """Cycles ahead that have a queue, a power of two."""
-WORD_BITS = 32
-EVENT_WORDS = EVENT_CYCLES // WORD_BITS
+WAKE_CYCLES = 32
+"""Cycles ahead for which the warps to be looked at then are bits, a power of two."""
+MARKS = 32
+"""Cycles ahead that have their marks in one integer."""
+EVENT_WORDS = EVENT_CYCLES // MARKS
 C_RESIDENT = INDEX["resident_warp_cycles"]
 WAKE, RELEASE, COMPLETE, HANDED_OVER, START, EXITED, BLOCK_END = range(7)
+
+
+@inlined
+def _mark(m: Any, sm: int, place: int) -> None:
+    """Note that there is something to do in a cycle that is near."""
+    word = EVENT_WORDS * sm + place // MARKS
+    store(m.event_bits, word, load(m.event_bits, word) | 1 << place % MARKS)
 
 
 @inlined
@@ -30,8 +49,7 @@ def _put(m: Any, sm: int, cycle: int, entry: int) -> None:
     """Append an event to the queue of its cycle, which is near."""
     place = cycle & (EVENT_CYCLES - 1)
     append(m, m.q_events + EVENT_CYCLES * sm + place, entry)
-    word = EVENT_WORDS * sm + place // WORD_BITS
-    store(m.event_bits, word, load(m.event_bits, word) | 1 << place % WORD_BITS)
+    _mark(m, sm, place)
 
 
 @compiled
@@ -64,31 +82,45 @@ def come_to(m: Any, sm: int, cycle: int) -> None:
 
 
 @inlined
+def anything_due(m: Any, sm: int, cycle: int) -> bool:
+    """Whether something is booked for this cycle, of which note is taken: warps that wait for it are listed,
+    other events are to be taken out.
+    """
+    place = cycle & (EVENT_CYCLES - 1)
+    word = EVENT_WORDS * sm + place // MARKS
+    bits = load(m.event_bits, word)
+    bit = 1 << place % MARKS
+    if not bits & bit:
+        return False
+    store(m.event_bits, word, bits & ~bit)
+    for word in range(m.slot_words * sm, m.slot_words * (sm + 1)):
+        place = word * WAKE_CYCLES + (cycle & (WAKE_CYCLES - 1))
+        store_bits(m.looked, word, load_bits(m.looked, word) | load_bits(m.wakes, place))
+        store_bits(m.wakes, place, 0)
+    return True
+
+
+@inlined
 def due(m: Any, sm: int, cycle: int) -> int:
     """The next event of this cycle, taken out, or −1."""
-    place = cycle & (EVENT_CYCLES - 1)
-    which = m.q_events + EVENT_CYCLES * sm + place
-    if queue(m.queues, which).head < 0:
-        word = EVENT_WORDS * sm + place // WORD_BITS
-        store(m.event_bits, word, load(m.event_bits, word) & ~(1 << place % WORD_BITS))
-        return -1
-    return dequeue(m, which)
+    which = m.q_events + EVENT_CYCLES * sm + (cycle & (EVENT_CYCLES - 1))
+    return dequeue(m, which) if queue(m.queues, which).head >= 0 else -1
 
 
 @compiled
 def next_event(m: Any, sm: int, cycle: int) -> int:
     """The next later cycle that has events, or NEVER."""
     start = (cycle + 1) & (EVENT_CYCLES - 1)
-    lower = (1 << start % WORD_BITS) - 1
+    lower = (1 << start % MARKS) - 1
     for step in range(EVENT_WORDS + 1):
-        word = (start // WORD_BITS + step) % EVENT_WORDS
+        word = (start // MARKS + step) % EVENT_WORDS
         bits = load(m.event_bits, EVENT_WORDS * sm + word)
         if step == 0:
             bits &= ~lower
         elif step == EVENT_WORDS:
             bits &= lower
         if bits:
-            return cycle + 1 + ((word * WORD_BITS + lowest_bit(bits) - start) & (EVENT_CYCLES - 1))
+            return cycle + 1 + ((word * MARKS + lowest_bit(bits) - start) & (EVENT_CYCLES - 1))
     far = sm_at(m.sm_states, sm).events
     return node(m.nodes, far).key if far >= 0 else NEVER
 
@@ -100,15 +132,28 @@ def book_warp(m: Any, cycle: int, kind: int, index: int) -> None:
 
 
 @inlined
+def wake_later(m: Any, own: Any, index: int, now: int, cycle: int) -> None:
+    """Look at a warp of sub-core `own` again in a later cycle, before which it surely does not issue."""
+    if cycle - now >= WAKE_CYCLES:
+        book(m, own.sm, cycle, WAKE, index, warp_at(m.warps, index).age)
+        return
+    place = own.word * WAKE_CYCLES + (cycle & (WAKE_CYCLES - 1))
+    store_bits(m.wakes, place, load_bits(m.wakes, place) | as_bits(1 << warp_at(m.warps, index).bit))
+    _mark(m, own.sm, cycle & (EVENT_CYCLES - 1))
+
+
+@inlined
+def warp_of(m: Any, own: Any, bit: int) -> int:
+    """The warp of a sub-core that has this bit."""
+    return own.first_warp + m.sub_cores * bit
+
+
+@inlined
 def list_candidate(m: Any, index: int) -> None:
     """Look at this warp in the coming issue phase."""
     warp = warp_at(m.warps, index)
-    if not warp.listed and not warp.parked:
-        warp.listed = 1
-        own = sub_core(m.sub_core_states, warp.sub)
-        store(m.candidates, warp.sub * m.sub_slots + own.candidates, index)
-        own.candidates += 1
-        sm_at(m.sm_states, own.sm).looked_at |= own.bit
+    word = sub_core(m.sub_core_states, warp.sub).word
+    store_bits(m.looked, word, load_bits(m.looked, word) | as_bits(1 << warp.bit))
 
 
 @inlined
@@ -125,3 +170,12 @@ def count_residents(m: Any, sm: int, kernel: int, cycle: int) -> None:
     place = 2 * (sm * m.kernels + kernel)
     count(m, kernel, C_RESIDENT, load(m.residents, place) * (cycle - load(m.residents, place + 1)))
     store(m.residents, place + 1, cycle)
+
+
+@inlined
+def any_candidate(m: Any, sm: int) -> bool:
+    """Whether there are warps to look at in an SM."""
+    found = 0
+    for word in range(m.slot_words * sm, m.slot_words * (sm + 1)):
+        found |= load_bits(m.looked, word)
+    return found != 0

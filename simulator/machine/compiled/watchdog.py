@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 from simulator.machine.compiled.l2_output import CROSSINGS, REPLIES, REQUESTS
 from simulator.machine.state_dram import READ, WRITE
 from simulator.machine.state_l2 import STALL_TEXTS
-from simulator.statistics.phases import STATE_NAMES
+from simulator.statistics.phases import (
+    LONG_SCOREBOARD,
+    NO_INSTRUCTION,
+    SHORT_SCOREBOARD,
+    STATE_NAMES,
+    WAIT,
+)
+
+FORESEEN = (WAIT, LONG_SCOREBOARD, SHORT_SCOREBOARD)
+"""States that an SM knows of a cycle before they begin."""
 
 if TYPE_CHECKING:
     from simulator.machine.compiled.engine import Machine
@@ -51,9 +60,12 @@ def _sm(machine: Machine, sm: int) -> Iterator[str]:
     resident = sorted((warp for warp in warps if warp["used"]), key=lambda warp: warp["age"])
     for warp in resident:
         block = tables["blocks"][warp["block"]]
+        # What it lacks is foreseen when it issues, and begins a cycle later.
+        begun = warp["since"] * machine.gpu.sm_period_fs <= machine.now_fs
+        state = warp["state"] if begun or warp["state"] not in FORESEEN else NO_INSTRUCTION
         yield (
             f"SM {sm}: block {block['index']} of kernel {warp['kernel']} warp {warp['index']} is in "
-            f"{STATE_NAMES[warp['state']]}" + _holder(warp, resident)
+            f"{STATE_NAMES[state]}" + _holder(warp, resident)
         )
     if own["mshrs_used"] or own["others"] or own["evictions"]:
         yield (
