@@ -51,6 +51,21 @@ class Rows:
         return table
 
 
+class Form:
+    """How a kernel's warps go through its program."""
+
+    def __init__(self, trace: KernelTrace, program: Program) -> None:
+        self.recorded = trace.recording is not None
+        steps, decoded = trace.flat().steps, program.decoded
+        pairs = [] if self.recorded else zip(steps, steps[1:], strict=False)
+        self.plain = {
+            static
+            for static, following in pairs
+            if 0 <= static == following - 1 and decoded[static].fetch_line == decoded[following].fetch_line
+        }
+        """Instructions behind which the next one of their line follows, without a mark between."""
+
+
 class TraceTables:
     """Collects the tables of all kernels."""
 
@@ -152,7 +167,7 @@ class TraceTables:
         return first, len(names)
 
     def instruction(
-        self, flat: FlatProgram, inst: Decoded, numbers: dict[int, int], consumed: set[int]
+        self, flat: FlatProgram, inst: Decoded, numbers: dict[int, int], consumed: set[int], form: Form
     ) -> None:
         """One static instruction, and of which registers any consumes a tensor's value."""
         static = inst.static
@@ -193,6 +208,8 @@ class TraceTables:
             guard_count=len(flat.guards[static]),
             address=self.expression(flat.addresses[static]),
             accesses=flat.accesses[static],
+            plain=int(static in form.plain),
+            asks_lanes=int(form.recorded or bool(flat.guards[static])),
         )
 
     def kernel(self, trace: KernelTrace, program: Program, progress: KernelProgress) -> None:
@@ -201,8 +218,9 @@ class TraceTables:
         numbers: dict[int, int] = {}
         first, step_first, mark_first = len(self.instructions.rows), len(self.steps), len(self.marks.rows)
         consumed = {register for inst in program.decoded for register, _ in inst.consumes}
+        form = Form(trace, program)
         for inst in program.decoded:
-            self.instruction(flat, inst, numbers, consumed)
+            self.instruction(flat, inst, numbers, consumed, form)
         self.steps += flat.steps
         for mark in flat.marks:
             self.marks.add(

@@ -77,12 +77,14 @@ def _guarded(m: Any, warp: Any, mask: int) -> int:
 @compiled
 def lanes_of(m: Any, warp: Any) -> int:
     """The lanes that the next instruction works for: launched, not exited, not masked, not guarded."""
+    one = instruction(m.instructions, warp.following)
+    mask = one.mask & warp.alive
+    if not one.asks_lanes:
+        return mask
     kernel = kernel_at(m.kernel_states, warp.kernel)
     if kernel.recorded:
         return load(m.variant_masks, kernel.first_variant + load(m.variants, warp.place))
-    one = instruction(m.instructions, warp.following)
-    mask = one.mask & warp.alive
-    return _guarded(m, warp, mask) if one.guard_count else mask
+    return _guarded(m, warp, mask)
 
 
 @compiled

@@ -171,6 +171,7 @@ def _commit(m: Any, warp: Any) -> None:
 
 @compiled
 def _advance(m: Any, index: int, lanes: int, cycle: int) -> None:
+    """Go on behind an instruction after which more than the next one of its line may follow."""
     warp = warp_at(m.warps, index)
     before = warp.following
     advance(m, warp, lanes)
@@ -261,10 +262,14 @@ def issue(m: Any, own: Any, index: int, cycle: int) -> int:
         sm_at(m.sm_states, own.sm).fences += 1
         again = 0
         fence_if_done(m, index, cycle)
-    _advance(m, index, mask, cycle)
-    if warp.following < 0:
-        _exit(m, index, cycle)
-        return 0
+    if inst.plain:
+        warp.following += 1
+        warp.step += 1
+    else:
+        _advance(m, index, mask, cycle)
+        if warp.following < 0:
+            _exit(m, index, cycle)
+            return 0
     if kind == BARRIER_UNIT:
         arrive(m, own.sm, index, inst.count, cycle)
     return _foresee(m, own, index, cycle) if again else 0

@@ -255,8 +255,11 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     own = sm_at(m.sm_states, sm)
     cycle = now_fs // m.sm_period_fs
     come_to(m, sm, cycle)
-    _take_notices(m, sm, now_fs + 1)
-    _take_messages(m, sm, cycle, now_fs)
+    here = component(m.components, ident)
+    if here.notice_fs <= now_fs:
+        _take_notices(m, sm, now_fs + 1)
+    if here.arrival_fs <= now_fs:
+        _take_messages(m, sm, cycle, now_fs)
     entry = due(m, sm, cycle) if anything_due(m, sm, cycle) else -1
     while entry >= 0:
         kind = node(m.nodes, entry).kind
