@@ -131,8 +131,8 @@ def _sm(store: Store, gpu: Gpu) -> None:
     table["next"] = np.arange(1, sms * entries + 1)
     subs = store.records("sub_core_states", layout_sm.SUB_CORE, sms * sm.sub_cores, last_age=-1, last_bit=-1)
     subs["sm"] = np.arange(len(subs)) // sm.sub_cores
-    _warp_bits(store, gpu, subs)
-    store.records("warps", layout_sm.WARP, sms * sm.warp_slots)
+    warps = store.records("warps", layout_sm.WARP, sms * sm.warp_slots)
+    _warp_bits(store, gpu, subs, warps.reshape(sms, sm.warp_slots))
 
 
 def _slot_words(gpu: Gpu) -> int:
@@ -141,8 +141,9 @@ def _slot_words(gpu: Gpu) -> int:
     return -(-gpu.sm.sub_cores // together)
 
 
-def _warp_bits(store: Store, gpu: Gpu, subs: Any) -> None:
+def _warp_bits(store: Store, gpu: Gpu, subs: Any, warps: Any) -> None:
     """Where the bits of each sub-core's warps stand, and the tables that have one for each warp."""
+    warps["slot"] = np.arange(gpu.sm.warp_slots)
     sms, sub_cores, words = gpu.sm_count, gpu.sm.sub_cores, _slot_words(gpu)
     slots = gpu.sm.warp_slots // sub_cores
     together = layout_sm.WORD_BITS // slots
@@ -156,7 +157,11 @@ def _warp_bits(store: Store, gpu: Gpu, subs: Any) -> None:
         own["mask"] = _signed((1 << end) - (1 << first))
         own["above"] = _signed((1 << layout_sm.WORD_BITS) - (1 << end))
         places[place // together, first:end] = place
+        warps["sub"][:, place::sub_cores] = np.arange(place, len(subs), sub_cores)[:, None]
+        warps["bit"][:, place::sub_cores] = np.arange(first, end)
     store.put("places", places)
+    free = store.integers("free_slots", sms * words)
+    np.bitwise_or.at(free, subs["word"], subs["mask"])
     store.integers("looked", sms * words)
     store.integers("throttled", sms * words * QUEUES)
     store.integers("wakes", sms * words * WAKE_CYCLES)

@@ -40,6 +40,7 @@ TABLES = """
     sm_states        SM by SM
     sub_core_states  SUB_CORE by sub-core of all SMs
     looked           by SM: warps to look at, as bits: those of a sub-core stand together in one integer
+    free_slots       by SM: slots without a warp
     throttled        by such an integer and queue of the load/store unit: warps that wait for a place in it
     wakes            by SM and cycle ahead: warps to look at then
     places           by bit: place of its sub-core on the SM

@@ -13,7 +13,16 @@ from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.cursor import start
 from simulator.machine.compiled.inbox import arrived, arrived_notice, send_to_launcher, settle_next
 from simulator.machine.compiled.issue import fetch_line, forget_groups, returned
-from simulator.machine.compiled.jit import compiled, inlined, load, load_bits, lowest_bit, store
+from simulator.machine.compiled.jit import (
+    as_bits,
+    compiled,
+    inlined,
+    load,
+    load_bits,
+    lowest_bit,
+    store,
+    store_bits,
+)
 from simulator.machine.compiled.l1_finish import fence_if_done
 from simulator.machine.compiled.l1_tags import drop_all, prepare
 from simulator.machine.compiled.latency import record
@@ -39,7 +48,6 @@ from simulator.machine.compiled.sm_events import (
     RELEASE,
     START,
     WAKE,
-    any_candidate,
     anything_due,
     book,
     book_warp,
@@ -49,6 +57,7 @@ from simulator.machine.compiled.sm_events import (
     due,
     list_candidate,
     next_event,
+    warp_of,
 )
 from simulator.machine.compiled.sub_core import step as sub_core_step
 from simulator.machine.messages import LAUNCH, REPLY, SM_CREDIT
@@ -62,13 +71,20 @@ C_BLOCKS = INDEX["blocks"]
 # --- blocks and warps ---------------------------------------------------------------------------------------
 
 
-@compiled
-def _free_slot(m: Any, sm: int, sub: int) -> int:
-    """The lowest free warp slot of a sub-core; the launcher has seen that there is one."""
-    slot = sub
-    while warp_at(m.warps, sm * m.warp_slots + slot).used:
-        slot += m.sub_cores
-    return slot
+@inlined
+def _take_slot(m: Any, sub: int) -> int:
+    """The warp of the lowest free slot of a sub-core; the launcher has seen that there is one."""
+    own = sub_core_at(m.sub_core_states, sub)
+    free = load_bits(m.free_slots, own.word)
+    bit = lowest_bit(free & as_bits(own.mask))
+    store_bits(m.free_slots, own.word, free & ~(1 << bit))
+    return warp_of(m, own, bit)
+
+
+@inlined
+def _give_slot(m: Any, warp: Any) -> None:
+    word = sub_core_at(m.sub_core_states, warp.sub).word
+    store_bits(m.free_slots, word, load_bits(m.free_slots, word) | as_bits(1 << warp.bit))
 
 
 @compiled
@@ -122,17 +138,12 @@ def _accept(m: Any, sm: int, number: int, cycle: int) -> None:
     store(m.residents, place, load(m.residents, place) + block.warps)
     own.resident += block.warps
     for index in range(block.warps):
-        sub = block.sub_core[index]
-        slot = _free_slot(m, sm, sub)
-        which = sm * m.warp_slots + slot
+        which = _take_slot(m, sm * m.sub_cores + block.sub_core[index])
         warp = warp_at(m.warps, which)
         warp.kernel = kernel
         _clear(m, which)
         own.ages += 1
         warp.used = 1
-        warp.slot = slot
-        warp.bit = (which - sub_core_at(m.sub_core_states, sm * m.sub_cores + sub).first_warp) // m.sub_cores
-        warp.sub = sm * m.sub_cores + sub
         warp.age = own.ages
         warp.block = number
         warp.index = index
@@ -158,6 +169,7 @@ def _end_if_drained(m: Any, index: int, cycle: int) -> None:
     sm = index // m.warp_slots
     own = sm_at(m.sm_states, sm)
     warp.used = 0
+    _give_slot(m, warp)
     change_state(m, warp, DRAIN, cycle)
     forget_groups(m, warp)
     count_residents(m, sm, warp.kernel, cycle)
@@ -270,15 +282,19 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
         entry = due(m, sm, cycle)
     if own.waiting or own.stalled >= 0:
         lsu_step(m, sm, cycle)
+    listed = 0
     for word in range(m.slot_words):
         at = m.slot_words * sm + word
-        left = load_bits(m.looked, at)
+        looked = load_bits(m.looked, at)
+        left = looked
         while left:
             place = load(m.places, WORD_BITS * word + lowest_bit(left))
             above = sub_core_step(m, m.sub_cores * sm + place, cycle)
-            left = load_bits(m.looked, at) & above
+            looked = load_bits(m.looked, at)
+            left = looked & above
+        listed |= looked
     following = cycle + 1
-    if not any_candidate(m, sm):
+    if not listed:
         following = min(next_cycle(m, sm, cycle), next_event(m, sm, cycle))
     following_fs = following * m.sm_period_fs if following < NEVER else NEVER
     waits = (own.stalled >= 0 and own.credits < 1) or own.fences or m.keep_requests

@@ -170,12 +170,3 @@ def count_residents(m: Any, sm: int, kernel: int, cycle: int) -> None:
     place = 2 * (sm * m.kernels + kernel)
     count(m, kernel, C_RESIDENT, load(m.residents, place) * (cycle - load(m.residents, place + 1)))
     store(m.residents, place + 1, cycle)
-
-
-@inlined
-def any_candidate(m: Any, sm: int) -> bool:
-    """Whether there are warps to look at in an SM."""
-    found = 0
-    for word in range(m.slot_words * sm, m.slot_words * (sm + 1)):
-        found |= load_bits(m.looked, word)
-    return found != 0
