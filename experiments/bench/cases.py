@@ -1,7 +1,7 @@
 """What is measured: traces of a plain CUDA kernel's shape (one float a lane) on a whole H100, and on slices.
 
-Memory-bound copies and chains of eight fused element-wise operators of several sizes, a matrix product, and a
-pointer chase on an otherwise idle machine. The reference engine takes the small ones only: at some ten
+Memory-bound copies of several sizes, chains of fused element-wise operators, a matrix product, and a pointer
+chase on an otherwise idle machine. The reference engine takes the small ones only: at some ten
 thousand warp instructions a second the others would take it many minutes.
 """
 
@@ -35,9 +35,10 @@ def copy(megabytes: int) -> dict[str, Any]:
     return {"workload.traces": [f"kernel:copy,megabytes={megabytes},bytes_per_lane=4"]}
 
 
-def chain(megabytes: int) -> dict[str, Any]:
-    """Eight element-wise operators in one kernel."""
-    return {"workload.traces": [f"kernel:chain,stages=8,fused=1,megabytes={megabytes},bytes_per_lane=4"]}
+def chain(megabytes: int, stages: int = 4, instructions: int = 8) -> dict[str, Any]:
+    """Element-wise operators of so many instructions each in one kernel: as they stand, four activations."""
+    shape = f"stages={stages},instructions={instructions},fused=1,megabytes={megabytes}"
+    return {"workload.traces": [f"kernel:chain,{shape},bytes_per_lane=4"]}
 
 
 def product(extent: int) -> dict[str, Any]:
@@ -58,6 +59,7 @@ CASES: tuple[Case, ...] = (
     Case("copy-64mb", copy(64)),
     Case("copy-64mb", copy(64), threads=2),
     Case("chain-32mb", chain(32)),
+    Case("thin-chain-32mb", chain(32, stages=8, instructions=1)),
     Case("gemm-1024", product(1024)),
     Case("chase", CHASE),
     Case("copy-1mb", copy(1), BOTH, quick=False),

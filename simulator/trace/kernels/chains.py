@@ -1,7 +1,8 @@
 """A chain of element-wise operators, one kernel each or all in one: what fusion saves in its plainest form.
 
 Unfused, n stages read and write n times the array; fused, once. Stages go round Add, Mul, Relu, and
-Scale-and-shift, with one FP32 instruction an element each.
+Scale-and-shift. Each is one FP32 instruction an element; with `instructions=N` it is N, each using the result
+of the one before, as in an activation by a polynomial.
 """
 
 from typing import Annotated
@@ -28,6 +29,7 @@ def chain(
     fused: Switch = 0,
     threads: Threads = 256,
     bytes_per_lane: Width = 16,
+    instructions: Annotated[int, (1, 64)] = 1,
 ) -> list[KernelTrace]:
     """A chain of element-wise operators over so many MiB: one kernel a stage, or with fused=1 one in all."""
     memory = GlobalMemory()
@@ -40,21 +42,22 @@ def chain(
         name = "chain_fused" if fused else f"chain_{first}_{STAGES[first % len(STAGES)][0]}"
         shape = Elementwise(name, ("in",), ("out",), megabytes, threads, bytes_per_lane)
         shape.tensors = {"in": tensors[first], "out": tensors[last]}
-        kernels.append(shape.build(Stages(first, last).work))
+        kernels.append(shape.build(Stages(first, last, instructions).work))
     return kernels
 
 
 class Stages:
-    """The work of the stages from `first` up to, not including, `last`."""
+    """The work of the stages from `first` up to, not including, `last`, of so many instructions each."""
 
-    def __init__(self, first: int, last: int) -> None:
-        self.first, self.last = first, last
+    def __init__(self, first: int, last: int, instructions: int) -> None:
+        self.first, self.last, self.instructions = first, last, instructions
 
     def work(self, k: KernelBuilder, loaded: list[int], count: int) -> int:
         """Apply the stages to the loaded vector, in place."""
         for stage in range(self.first, self.last):
             name, operation = STAGES[stage % len(STAGES)]
             with k.operator(f"{name}_{stage}"):
-                for register in range(loaded[0], loaded[0] + count):
-                    k.emit(operation, register, (register, RZ))
+                for _ in range(self.instructions):
+                    for register in range(loaded[0], loaded[0] + count):
+                        k.emit(operation, register, (register, RZ))
         return loaded[0]

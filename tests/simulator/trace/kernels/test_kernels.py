@@ -148,6 +148,16 @@ def test_fusing_a_chain_saves_all_intermediate_traffic() -> None:
     assert [tensor.kind for tensor in whole.tensors] == ["input", "output"]
 
 
+def test_a_stage_of_a_chain_is_as_many_instructions_as_are_asked_for() -> None:
+    thin, thick = (
+        info(named("chain", {"stages": 2, "megabytes": 0.0625, "fused": 1, "instructions": count})[0])
+        for count in (1, 3)
+    )
+    for operation in ("FADD", "FMUL"):
+        assert thick["mix"][operation] == 3 * thin["mix"][operation]
+    assert thick["mix"]["LDG"] == thin["mix"]["LDG"]
+
+
 @pytest.mark.parametrize(
     ("kilobytes", "stride", "order"), [(4, 128, "random"), (3, 32, "linear"), (8, 8, "random")]
 )
