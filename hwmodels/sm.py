@@ -19,7 +19,9 @@ class SmSpec:
     """One SM without its memories. Numbers are a whole SM's unless the sentence says a sub-core's."""
 
     sub_cores: int = number(unit="sub-cores", low=1, high=8, doc="Sub-cores, each with a scheduler.")
-    warp_slots: int = number(unit="warps", low=4, high=256, doc="Warps that may be resident.")
+    warp_slots: int = number(
+        unit="warps", low=4, high=256, doc="Warps that may be resident, at most 64 in a sub-core."
+    )
     block_slots: int = number(unit="blocks", low=1, high=256, doc="Blocks that may be resident.")
     barrier_slots: int = number(
         unit="barriers",

@@ -165,6 +165,10 @@ def test_a_wrong_override_is_one_line_with_the_nearest(overrides: dict[str, obje
         ),
         ({"shared_memory.per_block_max_bytes": 166913}, r"size_kib \(164\); 166912 would, or change both"),
         ({"shared_memory.carveouts_kib": [0, 8]}, r"size_kib \(164\); \[0, 8, 164\] would, or change both"),
+        (
+            {"sm.warp_slots": 256, "sm.sub_cores": 2},
+            "256 are more than 64 a sub-core; at most 128",
+        ),
         ({"sm.warp_slots": 16}, "more than 16 warps hold; at most 512"),
         (
             {"register_file.allocation_unit": 4096, "register_file.size_kib": 16},

@@ -51,7 +51,7 @@ def random_card(dice: Dice) -> Gpu:
 
 def _sm(dice: Dice) -> dict[str, Any]:
     sub_cores = dice.choice((4, 1, 2))
-    warps = sub_cores * dice.choice((4, 8, 16))
+    warps = sub_cores * dice.choice((4, 8, 16, 24))
     return {
         "sm.sub_cores": sub_cores,
         "sm.warp_slots": warps,

@@ -6,6 +6,7 @@ Everything static is laid end to end over all kernels.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from simulator.machine.compiled import layout_sm
 from simulator.machine.compiled.expression import KEPT_PATTERNS
 from simulator.machine.compiled.layout import PHASE_COUNT, WIDTH
 from simulator.machine.compiled.store import Store
-from simulator.machine.program import Decoded, Program
+from simulator.machine.program import MATH, Decoded, Program
 from simulator.machine.state import KernelProgress
 from simulator.statistics.phases import ACCESS_CLASSES
 from simulator.trace.compiled_expression import CompiledExpression
@@ -57,7 +58,7 @@ class Form:
     def __init__(self, trace: KernelTrace, program: Program) -> None:
         self.recorded = trace.recording is not None
         steps, decoded = trace.flat().steps, program.decoded
-        pairs = [] if self.recorded else zip(steps, steps[1:], strict=False)
+        pairs = [] if self.recorded else pairwise(steps)
         self.plain = {
             static
             for static, following in pairs
@@ -174,6 +175,7 @@ class TraceTables:
         names = tuple(r for r in inst.depends if r != RZ)
         depends, depends_count = self.registers_of(names, numbers)
         dst, dst_count = self.registers_of(inst.dst, numbers)
+        produces = inst.produces and not consumed.isdisjoint(inst.dst)
         consumes = len(self.operands)
         for register, bit in inst.consumes:
             word, place = divmod(bit.bit_length() - 1, WORD_BITS)
@@ -196,7 +198,7 @@ class TraceTables:
             dst_count=dst_count,
             consumes=consumes,
             consumes_count=len(inst.consumes),
-            produces=int(inst.produces and not consumed.isdisjoint(inst.dst)),
+            produces=int(produces),
             brings=int(not consumed.isdisjoint(inst.dst)),
             bytes_per_lane=inst.bytes_per_lane,
             access_class=inst.access_class,
@@ -208,6 +210,8 @@ class TraceTables:
             guard_count=len(flat.guards[static]),
             address=self.expression(flat.addresses[static]),
             accesses=flat.accesses[static],
+            result=numbers[inst.dst[0]] if inst.dst else 0,
+            simple=int(inst.kind == MATH and dst_count == 1 and not produces),
             plain=int(static in form.plain),
             asks_lanes=int(form.recorded or bool(flat.guards[static])),
         )

@@ -19,7 +19,7 @@ from simulator.machine.compiled.inbox import (
     send_notice,
     settle_crossbar,
 )
-from simulator.machine.compiled.jit import compiled, load
+from simulator.machine.compiled.jit import compiled, load, quotient
 from simulator.machine.compiled.layout import component, message, node, packet
 from simulator.machine.compiled.layout_machine import machine_at
 from simulator.machine.compiled.routing import crosses, owner, side_of
@@ -110,9 +110,9 @@ def _cross(m: Any, cycle: int, now_fs: int) -> None:
 @compiled
 def tick(m: Any, _ident: int, now_fs: int) -> None:
     """All phases of one cycle."""
-    cycle = now_fs // m.l2_period_fs
+    cycle = quotient(now_fs, m.l2_period_fs)
     period = m.sm_period_fs
-    m.at_sms_fs = (now_fs + m.crossbar_to_sm_fs + period - 1) // period * period
+    m.at_sms_fs = quotient(now_fs + m.crossbar_to_sm_fs + period - 1, period) * period
     _consume(m, cycle, now_fs)
     following = NEVER
     if partition_link.is_busy(m):

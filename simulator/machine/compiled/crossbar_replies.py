@@ -12,7 +12,7 @@ from typing import Any
 
 from simulator.machine.compiled import order
 from simulator.machine.compiled.inbox import ANSWERS, pass_on, send_notice
-from simulator.machine.compiled.jit import compiled, inlined, load, store
+from simulator.machine.compiled.jit import compiled, inlined, load, quotient, store
 from simulator.machine.compiled.layout import node, queue
 from simulator.machine.compiled.meter import enter, leave
 from simulator.machine.compiled.order import popped, pushed
@@ -98,7 +98,7 @@ def _grant(m: Any, sm: int, cycle: int, now_fs: int) -> None:
     leave(m, m.meter_crossbar + 1, now_fs, node(m.nodes, entry).key)
     m.replies_inside -= 1
     payload = node(m.nodes, entry).payload
-    store(m.reply_free, sm, cycle + max(1, (payload + m.reply_bytes - 1) // m.reply_bytes))
+    store(m.reply_free, sm, cycle + max(1, quotient(payload + m.reply_bytes - 1, m.reply_bytes)))
     store(m.turn, sm, (slice_id + 1) % m.slices)
     crossed = crosses(m, sm, slice_id)
     pass_on(m, entry, 1 + sm, ANSWERS, m.at_sms_fs, REPLY)

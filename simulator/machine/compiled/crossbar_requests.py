@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.inbox import REQUESTS, pass_on, send_notice
-from simulator.machine.compiled.jit import compiled, inlined, load, store
+from simulator.machine.compiled.jit import compiled, inlined, load, quotient, store
 from simulator.machine.compiled.layout import node
 from simulator.machine.compiled.meter import enter, leave
 from simulator.machine.compiled.order import first_key, insert, pull
@@ -23,7 +23,7 @@ from simulator.machine.order import NEVER
 def accept(m: Any, one: Any, cycle: int) -> int:
     """Pass a packet through its SM's port; the cycle in which it passes."""
     start = max(cycle, load(m.port_free, one.sm))
-    store(m.port_free, one.sm, start + max(1, (one.payload + m.request_bytes - 1) // m.request_bytes))
+    store(m.port_free, one.sm, start + max(1, quotient(one.payload + m.request_bytes - 1, m.request_bytes)))
     return start
 
 
@@ -67,7 +67,7 @@ def _forward(m: Any, slice_id: int, cycle: int, now_fs: int) -> int:
     leave(m, m.meter_crossbar, now_fs, one.extra)
     store(m.slice_credits, slice_id, load(m.slice_credits, slice_id) - 1)
     width = m.slice_request_bytes
-    store(m.slice_free, slice_id, cycle + max(1, (one.payload + width - 1) // width))
+    store(m.slice_free, slice_id, cycle + max(1, quotient(one.payload + width - 1, width)))
     _arm(m, slice_id, cycle)
     pass_on(m, entry, owner(m, slice_id), REQUESTS, now_fs + m.crossbar_to_slice_fs, REQUEST)
     return sm

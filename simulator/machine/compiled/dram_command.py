@@ -10,7 +10,7 @@ from typing import Any
 
 from hwmodels.coalescing import SECTORS_PER_LINE
 from simulator.machine.compiled.dram_queue import choose_mode, look_again, place, remove, set_open_row
-from simulator.machine.compiled.jit import ahead, compiled, inlined, lowest_bit
+from simulator.machine.compiled.jit import ahead, compiled, inlined, lowest_bit, quotient
 from simulator.machine.compiled.layout import P_TRANSFERS
 from simulator.machine.compiled.layout_memory import (
     L2_LINE,
@@ -57,7 +57,7 @@ def complete(m: Any, ch: int, index: int, done: int, first: int, column: int) ->
     one.column_ck = column
     one.done_ck = done
     cycle = -(-(done * m.clock_fs + m.controller_fs) // m.l2_period_fs) + m.back_cycles
-    part = ch // m.part_channels
+    part = quotient(ch, m.part_channels)
     insert_transfer(
         m, m.q_returned + part, index, cycle, SECTORS_PER_LINE * one.line - lowest_bit(one.sectors)
     )

@@ -15,7 +15,7 @@ from simulator.machine.compiled.barrier import arrive, left
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.cursor import address, advance, lanes_of
 from simulator.machine.compiled.fetch import get_line
-from simulator.machine.compiled.jit import bit_count, compiled, inlined, load, store
+from simulator.machine.compiled.jit import bit_count, compiled, inlined, load, quotient, store
 from simulator.machine.compiled.l1_finish import fence_if_done
 from simulator.machine.compiled.l1_tags import ask_set
 from simulator.machine.compiled.layout import P_NODES, P_REQUESTS, STATE_BASE, node
@@ -112,7 +112,7 @@ def _compute(m: Any, index: int, inst: Any, cycle: int) -> None:
 @compiled
 def _memory(m: Any, index: int, inst: Any, mask: int, cycle: int) -> None:
     warp = warp_at(m.warps, index)
-    sm = index // m.warp_slots
+    sm = quotient(index, m.warp_slots)
     own = sm_at(m.sm_states, sm)
     asked = take(m, P_REQUESTS)
     request = request_at(m.requests, asked)
@@ -247,7 +247,10 @@ def issue(m: Any, own: Any, index: int, cycle: int) -> int:
         _consume(m, index, inst, kernel)
     kind = inst.kind
     again = 1
-    if kind in (MATH, SPECIAL):
+    if inst.simple:
+        done = cycle + inst.latency + inst.operand_cycles - 1
+        store(m.ready, index * m.registers + inst.result, done)
+    elif kind in (MATH, SPECIAL):
         _compute(m, index, inst, cycle)
     elif kind in (LG, MIO):
         if mask:

@@ -47,6 +47,8 @@ store_bits: Callable[[int, int, int], None]
 """The same as `store`, of such an integer."""
 as_bits: Callable[[int], int]
 """An integer as such a set: a field of a record, or what was made from one."""
+quotient: Callable[[int, int], int]
+"""Whole quotient of an integer of at least 0 and a positive one: quicker than `//`, which looks at signs."""
 bit_count: Callable[[int], int]
 """Bits that are set in an integer of 64 bits."""
 lowest_bit: Callable[[int], int]
@@ -115,6 +117,10 @@ def _invoke(address: int, here: int, a: int, b: int) -> int:
     return units[address](here, a, b)
 
 
+def _quotient(dividend: int, divisor: int) -> int:
+    return dividend // divisor
+
+
 def _bit_count(value: int) -> int:
     return (int(value) & ALL_BITS).bit_count()
 
@@ -127,13 +133,13 @@ if BUILDING:
     from simulator.machine.compiled import numba_names as names
 
     load, store, sequence, invoke = names.load, names.store, names.accessor(VIEW), names.invoke
-    bit_count, lowest_bit = names.bit_count, names.lowest_bit
+    quotient, bit_count, lowest_bit = names.quotient, names.bit_count, names.lowest_bit
     load_shared, store_shared = names.load_shared, names.store_shared
     load_bits, store_bits, as_bits = names.load, names.store, names.same
     compiled, inlined, accessor, ahead = names.compiled, names.inlined, names.accessor, names.ahead
 else:
     load, store, sequence, invoke = _load, _store, _sequence, _invoke
-    bit_count, lowest_bit = _bit_count, _lowest_bit
+    quotient, bit_count, lowest_bit = _quotient, _bit_count, _lowest_bit
     load_shared, store_shared = _load, _store
     load_bits, store_bits, as_bits = _load_bits, _store_bits, _as_bits
     compiled, inlined, accessor, ahead = _same, _same, _accessor, _ahead

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled.jit import compiled, inlined
+from simulator.machine.compiled.jit import compiled, inlined, quotient
 from simulator.machine.compiled.latency import record
 from simulator.machine.compiled.layout import AT_L2_MSHR, P_REQUESTS, PACKET_PHASES, PHASE_COUNT, packet
 from simulator.machine.compiled.layout_sm import request_at, sm_at, waiter_at, warp_at
@@ -68,7 +68,7 @@ def _finish_as_hit(m: Any, index: int, access_class: int) -> None:
 def _finish(m: Any, index: int, access_class: int) -> None:
     """The last part is there: data from the fill, or from the last hit where that is later."""
     request = request_at(m.requests, index)
-    cycle = request.last_fs // m.sm_period_fs
+    cycle = quotient(request.last_fs, m.sm_period_fs)
     if is_posted(access_class):
         if m.keep_requests:
             # The log has them in the order in which all that ends in a cycle was booked.

@@ -10,7 +10,7 @@ from typing import Any
 
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.inbox import FROM_SMS, send_packet
-from simulator.machine.compiled.jit import bit_count, compiled, load
+from simulator.machine.compiled.jit import bit_count, compiled, load, quotient
 from simulator.machine.compiled.layout import P_PACKETS, PACKET_PHASES, packet
 from simulator.machine.compiled.layout_sm import l1_line, request_at, sm_at, waiter_at
 from simulator.machine.compiled.pools import take
@@ -35,7 +35,7 @@ def _send(m: Any, sm: int, index: int) -> None:
     count(m, one.kernel, C_PACKETS, 1)
     count(m, one.kernel, C_PACKET_BYTES, one.payload)
     route(m, one)
-    cycle = (one.last_fs + m.sm_to_crossbar_fs + m.l2_period_fs - 1) // m.l2_period_fs
+    cycle = quotient(one.last_fs + m.sm_to_crossbar_fs + m.l2_period_fs - 1, m.l2_period_fs)
     send_packet(m, 1 + sm, FROM_SMS, cycle, REQUEST, index)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.inbox import REST, send_packet
-from simulator.machine.compiled.jit import bit_count, compiled, inlined
+from simulator.machine.compiled.jit import bit_count, compiled, inlined, quotient
 from simulator.machine.compiled.layout import P_PACKETS, PACKET_PHASES, packet
 from simulator.machine.compiled.layout_memory import l2_line, slice_at
 from simulator.machine.compiled.pools import take
@@ -55,7 +55,7 @@ def count_sectors(m: Any, first: int, kernel: int, wanted: int, hits: int, missi
 @inlined
 def hold_port(m: Any, slice_id: int, cycle: int, size: int) -> None:
     """Keep the look-up and data port for so many bytes, a cycle at least."""
-    busy = max(1, (size + m.slice_bytes - 1) // m.slice_bytes)
+    busy = max(1, quotient(size + m.slice_bytes - 1, m.slice_bytes))
     slice_at(m.slice_states, slice_id).port_free = cycle + busy
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from simulator.machine.compiled.counts import mark
 from simulator.machine.compiled.inbox import OVER_LINK, REST, TO_SMS, describe, send_entry, send_packet
-from simulator.machine.compiled.jit import compiled, inlined
+from simulator.machine.compiled.jit import compiled, inlined, quotient
 from simulator.machine.compiled.layout import P_NODES, node, packet, queue
 from simulator.machine.compiled.layout_memory import slice_at
 from simulator.machine.compiled.order import append, dequeue, first_key, insert, pull
@@ -79,7 +79,7 @@ def _send_first(m: Any, slice_id: int, which: int, cycle: int, delay: int, kind:
     """Send the first packet of a queue."""
     entry = dequeue(m, queue_of(m, slice_id, which))
     port = m.slice_bytes
-    busy = max(1, (node(m.nodes, entry).payload + port - 1) // port)
+    busy = max(1, quotient(node(m.nodes, entry).payload + port - 1, port))
     slice_at(m.slice_states, slice_id).out_free = cycle + busy
     way = TO_SMS if which == REPLIES else OVER_LINK
     send_entry(m, owner(m, slice_id), way, cycle + delay, kind, entry)

@@ -245,6 +245,8 @@ INSTRUCTION = plain(
     accesses@1        recorded: address records
     bypass@1          whether it goes past L1
     bytes_per_lane@1  width
+    result@2          the first register that it writes
+    simple@1          whether it only computes one register, which nobody counts
     plain@1           whether the next instruction of its line follows it, without a mark between
     asks_lanes@1      whether its lanes are not just those of its mask that are alive
     count@4           barrier's id, or groups that may stay open

@@ -18,7 +18,7 @@ from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.dram import advance, answer_at_once, answered_by_write, next_ck
 from simulator.machine.compiled.dram import tick as tick_channel
 from simulator.machine.compiled.dram_queue import decoded, push
-from simulator.machine.compiled.jit import bit_count, compiled, inlined, load, lowest_bit, store
+from simulator.machine.compiled.jit import bit_count, compiled, inlined, load, lowest_bit, quotient, store
 from simulator.machine.compiled.layout import P_TRANSFERS, queue
 from simulator.machine.compiled.layout_memory import channel, miss, partition, pseudo, transfer_at
 from simulator.machine.compiled.pools import take
@@ -61,7 +61,7 @@ def _transfer(m: Any, part: int, first: int, sectors: int, kernel: int, arrive_f
     one.arrive_fs = arrive_fs
     insert_transfer(m, m.q_on_way + part, entry, arrive_fs, state.number)
     state.way_fs = min(state.way_fs, arrive_fs)
-    state.due_fs = min(state.due_fs, (arrive_fs + m.clock_fs - 1) // m.clock_fs * m.clock_fs)
+    state.due_fs = min(state.due_fs, quotient(arrive_fs + m.clock_fs - 1, m.clock_fs) * m.clock_fs)
     return entry
 
 
@@ -76,7 +76,7 @@ def fetch(
     m: Any, slice_id: int, line: int, sectors: int, miss_entry: int, kernel: int, leaves_fs: int
 ) -> None:
     """Read sectors of a line for an MSHR; the requests leave the slice at `leaves_fs`."""
-    part = slice_id // m.part_slices
+    part = quotient(slice_id, m.part_slices)
     first = first_sector(m, slice_id, line)
     while sectors:
         going = _together(m, sectors)
@@ -92,7 +92,7 @@ def fetch(
 @compiled
 def has_write_place(m: Any, slice_id: int, line: int) -> int:
     """Whether the pseudo-channel of a line has room for one more write."""
-    where = slice_id // m.part_slices * m.part_pseudos + split_pseudo_channel(
+    where = quotient(slice_id, m.part_slices) * m.part_pseudos + split_pseudo_channel(
         first_sector(m, slice_id, line), m.part_pseudos
     )
     pc = pseudo(m.pseudos, where)
@@ -108,7 +108,7 @@ def _chain(where: int, sector: int) -> int:
 @compiled
 def write_back(m: Any, slice_id: int, line: int, sectors: int, kernel: int, leaves_fs: int) -> None:
     """Write sectors of an evicted line."""
-    part = slice_id // m.part_slices
+    part = quotient(slice_id, m.part_slices)
     first = first_sector(m, slice_id, line)
     while sectors:
         going = _together(m, sectors)
@@ -255,7 +255,7 @@ def tick(m: Any, part: int, ck: int) -> int:
         one = transfer_at(m.transfers, entry)
         where = one.where
         append_transfer(m, m.q_front + 2 * where + (WRITE if one.writes else READ), entry)
-        state = channel(m.channels, where // m.lanes)
+        state = channel(m.channels, quotient(where, m.lanes))
         state.waiting += bit_count(one.sectors)
         state.retry = 1
         state.due = ck
@@ -278,6 +278,6 @@ def tick(m: Any, part: int, ck: int) -> int:
             state.wrote = 0
         following = min(following, state.due)
     if own.way_fs < NEVER:
-        following = min(following, (own.way_fs + m.clock_fs - 1) // m.clock_fs)
+        following = min(following, quotient(own.way_fs + m.clock_fs - 1, m.clock_fs))
     own.due_fs = following * m.clock_fs if following < FAR else NEVER
     return freed

@@ -128,6 +128,13 @@ def _invoke(typing_context: Any, address: Any, here: Any, a: Any, b: Any) -> Any
     return types.int64(types.int64, types.int64, types.int64, types.int64), generate
 
 
+def _quotient(typing_context: Any, dividend: Any, divisor: Any) -> Any:  # noqa: ARG001
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        return builder.udiv(arguments[0], arguments[1])
+
+    return types.int64(types.int64, types.int64), generate
+
+
 def _bit_count(typing_context: Any, value: Any) -> Any:  # noqa: ARG001
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ARG001
         return builder.ctpop(arguments[0])
@@ -147,5 +154,6 @@ store = cast("Callable[[int, int, int], None]", intrinsic(_store))
 load_shared = cast("Callable[[int, int], int]", intrinsic(_load_shared))
 store_shared = cast("Callable[[int, int, int], None]", intrinsic(_store_shared))
 invoke = cast("Callable[[int, int, int, int], int]", intrinsic(_invoke))
+quotient = cast("Callable[[int, int], int]", intrinsic(_quotient))
 bit_count = cast("Callable[[int], int]", intrinsic(_bit_count))
 lowest_bit = cast("Callable[[int], int]", intrinsic(_lowest_bit))

@@ -12,7 +12,7 @@ from simulator.machine.compiled import l2_tags
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.dram import advance
 from simulator.machine.compiled.inbox import arrived, arrived_notice, settle_next
-from simulator.machine.compiled.jit import bit_count, compiled, inlined
+from simulator.machine.compiled.jit import bit_count, compiled, inlined, quotient
 from simulator.machine.compiled.l2 import arrive, arrive_crossing, credit, invalidate, step
 from simulator.machine.compiled.l2_misses import NO_ANSWER, answered, wake
 from simulator.machine.compiled.l2_misses import arrive as arrive_sector
@@ -81,12 +81,13 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     part = ident - m.first_partition
     own = partition(m.partitions, part)
     period = m.l2_period_fs
-    if now_fs % period == 0:
-        _tick_l2(m, part, now_fs // period, now_fs)
+    edge = quotient(now_fs, period)
+    if edge * period == now_fs:
+        _tick_l2(m, part, edge, now_fs)
     first = part * m.part_slices
-    if own.due_fs <= now_fs and memory_tick(m, part, now_fs // m.clock_fs):
+    if own.due_fs <= now_fs and memory_tick(m, part, quotient(now_fs, m.clock_fs)):
         for slice_id in range(first, first + m.part_slices):
-            wake(m, slice_id, now_fs // period + 1)
+            wake(m, slice_id, edge + 1)
     cycle = own.returned
     blocked = 0
     for slice_id in range(first, first + m.part_slices):

@@ -20,6 +20,7 @@ from simulator.machine.compiled.jit import (
     load,
     load_bits,
     lowest_bit,
+    quotient,
     store,
     store_bits,
 )
@@ -265,7 +266,7 @@ def tick(m: Any, ident: int, now_fs: int) -> None:
     """All phases of one cycle."""
     sm = ident - 1
     own = sm_at(m.sm_states, sm)
-    cycle = now_fs // m.sm_period_fs
+    cycle = quotient(now_fs, m.sm_period_fs)
     come_to(m, sm, cycle)
     here = component(m.components, ident)
     if here.notice_fs <= now_fs:

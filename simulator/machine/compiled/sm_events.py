@@ -16,6 +16,7 @@ from simulator.machine.compiled.jit import (
     load,
     load_bits,
     lowest_bit,
+    quotient,
     store,
     store_bits,
 )
@@ -128,7 +129,7 @@ def next_event(m: Any, sm: int, cycle: int) -> int:
 @inlined
 def book_warp(m: Any, cycle: int, kind: int, index: int) -> None:
     """Book an event about a warp."""
-    book(m, index // m.warp_slots, cycle, kind, index, warp_at(m.warps, index).age)
+    book(m, quotient(index, m.warp_slots), cycle, kind, index, warp_at(m.warps, index).age)
 
 
 @inlined

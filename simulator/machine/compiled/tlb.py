@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled.jit import compiled, load, store
+from simulator.machine.compiled.jit import compiled, load, quotient, store
 from simulator.machine.compiled.layout_sm import sm_at
 
 
@@ -30,7 +30,7 @@ def extra_cycles(m: Any, sm: int, line: int) -> int:
     if not m.page_entries:
         return 0
     own = sm_at(m.sm_states, sm)
-    page = line // m.lines_per_page
+    page = quotient(line, m.lines_per_page)
     first = sm * m.page_entries
     place = _find(m, sm, page)
     extra = 0
