@@ -5,8 +5,6 @@ Sizes come from the card's own bounds; the pools begin at what a turn can take a
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hwmodels import Gpu
@@ -15,6 +13,7 @@ from hwmodels.dram.spec import SECTOR_BYTES
 from hwmodels.errors import InputError
 from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.build_dram import build_dram
+from simulator.machine.compiled.build_warps import slot_words, warp_bits
 from simulator.machine.compiled.expression import KEPT_PATTERNS
 from simulator.machine.compiled.footprint import KEPT
 from simulator.machine.compiled.inbox import WAYS, WAYS_TO_CROSSBAR
@@ -23,7 +22,7 @@ from simulator.machine.compiled.layout_memory import MOST_BANKS
 from simulator.machine.compiled.layout_sm import MOST_BLOCK_WARPS, MOST_PHASES, MOST_SUB_CORES
 from simulator.machine.compiled.lsu import QUEUES
 from simulator.machine.compiled.machine import FLAG_INTEGERS
-from simulator.machine.compiled.sm_events import EVENT_CYCLES, EVENT_WORDS, WAKE_CYCLES
+from simulator.machine.compiled.sm_events import EVENT_CYCLES, EVENT_WORDS
 from simulator.machine.compiled.store import POOL_TABLES, Store
 from simulator.machine.compiled.sub_core import SCHEDULERS
 from simulator.machine.launchable import LANES
@@ -100,7 +99,7 @@ def _sm(store: Store, gpu: Gpu) -> None:
     sm, shared = gpu.sm, gpu.shared_memory
     store.set(
         sub_cores=sm.sub_cores,
-        slot_words=_slot_words(gpu),
+        slot_words=slot_words(gpu),
         warp_slots=sm.warp_slots,
         scheduler=SCHEDULERS.index(sm.scheduler),
         lg_depth=sm.lg_queue_depth,
@@ -132,44 +131,7 @@ def _sm(store: Store, gpu: Gpu) -> None:
     subs = store.records("sub_core_states", layout_sm.SUB_CORE, sms * sm.sub_cores, last_age=-1, last_bit=-1)
     subs["sm"] = np.arange(len(subs)) // sm.sub_cores
     warps = store.records("warps", layout_sm.WARP, sms * sm.warp_slots)
-    _warp_bits(store, gpu, subs, warps.reshape(sms, sm.warp_slots))
-
-
-def _slot_words(gpu: Gpu) -> int:
-    """Integers that have a bit for each warp slot of an SM, those of a sub-core in the same one."""
-    together = layout_sm.WORD_BITS // (gpu.sm.warp_slots // gpu.sm.sub_cores)
-    return -(-gpu.sm.sub_cores // together)
-
-
-def _warp_bits(store: Store, gpu: Gpu, subs: Any, warps: Any) -> None:
-    """Where the bits of each sub-core's warps stand, and the tables that have one for each warp."""
-    warps["slot"] = np.arange(gpu.sm.warp_slots)
-    sms, sub_cores, words = gpu.sm_count, gpu.sm.sub_cores, _slot_words(gpu)
-    slots = gpu.sm.warp_slots // sub_cores
-    together = layout_sm.WORD_BITS // slots
-    places = np.zeros((words, layout_sm.WORD_BITS), np.int64)
-    for place in range(sub_cores):
-        first = place % together * slots
-        end = first + slots
-        own = subs[place::sub_cores]
-        own["word"] = np.arange(sms) * words + place // together
-        own["first_warp"] = np.arange(sms) * gpu.sm.warp_slots + place - first * sub_cores
-        own["mask"] = _signed((1 << end) - (1 << first))
-        own["above"] = _signed((1 << layout_sm.WORD_BITS) - (1 << end))
-        places[place // together, first:end] = place
-        warps["sub"][:, place::sub_cores] = np.arange(place, len(subs), sub_cores)[:, None]
-        warps["bit"][:, place::sub_cores] = np.arange(first, end)
-    store.put("places", places)
-    free = store.integers("free_slots", sms * words)
-    np.bitwise_or.at(free, subs["word"], subs["mask"])
-    store.integers("looked", sms * words)
-    store.integers("throttled", sms * words * QUEUES)
-    store.integers("wakes", sms * words * WAKE_CYCLES)
-
-
-def _signed(bits: int) -> int:
-    """The integer that has these 64 bits."""
-    return bits - (bits >> 63 << 64)
+    warp_bits(store, gpu, subs, warps.reshape(sms, sm.warp_slots))
 
 
 def _l1(store: Store, gpu: Gpu) -> None:

@@ -6,7 +6,6 @@ Everything static is laid end to end over all kernels.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from hwmodels import Gpu
 from hwmodels.errors import InputError
 from hwmodels.operations import Operation
 from simulator.machine.compiled import layout_sm
+from simulator.machine.compiled.build_form import Form
 from simulator.machine.compiled.expression import KEPT_PATTERNS
 from simulator.machine.compiled.layout import PHASE_COUNT, WIDTH
 from simulator.machine.compiled.store import Store
@@ -50,21 +50,6 @@ class Rows:
             if column and column[0] is not None:
                 table[name][: len(column)] = column
         return table
-
-
-class Form:
-    """How a kernel's warps go through its program."""
-
-    def __init__(self, trace: KernelTrace, program: Program) -> None:
-        self.recorded = trace.recording is not None
-        steps, decoded = trace.flat().steps, program.decoded
-        pairs = [] if self.recorded else pairwise(steps)
-        self.plain = {
-            static
-            for static, following in pairs
-            if 0 <= static == following - 1 and decoded[static].fetch_line == decoded[following].fetch_line
-        }
-        """Instructions behind which the next one of their line follows, without a mark between."""
 
 
 class TraceTables:
