@@ -75,6 +75,7 @@ def _request(m: Any, one: Any) -> None:
 
 @inlined
 def _candidates(m: Any, sm: int) -> None:
+    """Ask for the warps that are looked at now or are booked for a cycle ahead, and for their registers."""
     for word in range(m.slot_words):
         at = m.slot_words * sm + word
         left = load_bits(m.looked, at)

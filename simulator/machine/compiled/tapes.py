@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.machine.compiled.jit import compiled, inlined
-from simulator.machine.compiled.layout import P_MESSAGES, PIECE, message, tape
+from simulator.machine.compiled.jit import ahead, compiled, inlined
+from simulator.machine.compiled.layout import MESSAGE, P_MESSAGES, PIECE, message, tape
 from simulator.machine.compiled.pools import from_pool
 from simulator.machine.order import NEVER
 
 LAST = PIECE - 1
+AHEAD = 2
+"""Messages further on that memory is asked for while one is written: those of the next cache line."""
+ask_message = ahead(MESSAGE)
 
 
 @compiled
@@ -42,6 +45,7 @@ def put(m: Any, which: int, key: int) -> int:
     if own.first == NEVER:
         own.first = key
     message(m.messages, at).key = key
+    ask_message(m.messages, at + AHEAD)
     return at
 
 
