@@ -16,7 +16,7 @@ from simulator.machine.compiled.l1 import accept, proceed
 from simulator.machine.compiled.layout import PHASE_COUNT, queue
 from simulator.machine.compiled.layout_sm import instruction, request_at, sm_at, sub_core, warp_at
 from simulator.machine.compiled.meter import enter, leave
-from simulator.machine.compiled.sm_events import COMPLETE, book
+from simulator.machine.compiled.sm_events import COMPLETE, add_bits, book
 from simulator.machine.order import NEVER
 from simulator.statistics.phases import L1, LSU_QUEUE, SHARED_ATOMIC, SHARED_LOAD, SHARED_STORE, WRITEBACK
 from simulator.statistics.schema import INDEX
@@ -73,7 +73,7 @@ def _wake(m: Any, own: Any, which: int) -> None:
     listed = throttled & as_bits(own.mask)
     if listed:
         store_bits(m.throttled, place, throttled & ~listed)
-        store_bits(m.looked, own.word, load_bits(m.looked, own.word) | listed)
+        add_bits(m.looked, own.word, listed)
 
 
 @inlined

@@ -49,6 +49,7 @@ from simulator.machine.compiled.sm_events import (
     RELEASE,
     START,
     WAKE,
+    add_bits,
     anything_due,
     book,
     book_warp,
@@ -84,8 +85,7 @@ def _take_slot(m: Any, sub: int) -> int:
 
 @inlined
 def _give_slot(m: Any, warp: Any) -> None:
-    word = sub_core_at(m.sub_core_states, warp.sub).word
-    store_bits(m.free_slots, word, load_bits(m.free_slots, word) | as_bits(1 << warp.bit))
+    add_bits(m.free_slots, sub_core_at(m.sub_core_states, warp.sub).word, as_bits(1 << warp.bit))
 
 
 @compiled

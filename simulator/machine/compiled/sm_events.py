@@ -39,6 +39,12 @@ WAKE, RELEASE, COMPLETE, HANDED_OVER, START, EXITED, BLOCK_END = range(7)
 
 
 @inlined
+def add_bits(table: int, place: int, bits: int) -> None:
+    """Put bits into an integer of a table of sets."""
+    store_bits(table, place, load_bits(table, place) | bits)
+
+
+@inlined
 def _mark(m: Any, sm: int, place: int) -> None:
     """Note that there is something to do in a cycle that is near."""
     word = EVENT_WORDS * sm + place // MARKS
@@ -96,7 +102,7 @@ def anything_due(m: Any, sm: int, cycle: int) -> bool:
     store(m.event_bits, word, bits & ~bit)
     for word in range(m.slot_words * sm, m.slot_words * (sm + 1)):
         place = word * WAKE_CYCLES + (cycle & (WAKE_CYCLES - 1))
-        store_bits(m.looked, word, load_bits(m.looked, word) | load_bits(m.wakes, place))
+        add_bits(m.looked, word, load_bits(m.wakes, place))
         store_bits(m.wakes, place, 0)
     return True
 
@@ -139,7 +145,7 @@ def wake_later(m: Any, own: Any, index: int, now: int, cycle: int) -> None:
         book(m, own.sm, cycle, WAKE, index, warp_at(m.warps, index).age)
         return
     place = own.word * WAKE_CYCLES + (cycle & (WAKE_CYCLES - 1))
-    store_bits(m.wakes, place, load_bits(m.wakes, place) | as_bits(1 << warp_at(m.warps, index).bit))
+    add_bits(m.wakes, place, as_bits(1 << warp_at(m.warps, index).bit))
     _mark(m, own.sm, cycle & (EVENT_CYCLES - 1))
 
 
@@ -153,8 +159,7 @@ def warp_of(m: Any, own: Any, bit: int) -> int:
 def list_candidate(m: Any, index: int) -> None:
     """Look at this warp in the coming issue phase."""
     warp = warp_at(m.warps, index)
-    word = sub_core(m.sub_core_states, warp.sub).word
-    store_bits(m.looked, word, load_bits(m.looked, word) | as_bits(1 << warp.bit))
+    add_bits(m.looked, sub_core(m.sub_core_states, warp.sub).word, as_bits(1 << warp.bit))
 
 
 @inlined

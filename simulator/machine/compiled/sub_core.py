@@ -14,7 +14,7 @@ from simulator.machine.compiled.layout_sm import instruction, sub_core, warp_at
 from simulator.machine.compiled.lsu import LG_QUEUE, MIO_QUEUE, QUEUES
 from simulator.machine.compiled.pools import give
 from simulator.machine.compiled.scoreboard import UNKNOWN, missing, ready_at
-from simulator.machine.compiled.sm_events import change_state, wake_later, warp_of
+from simulator.machine.compiled.sm_events import add_bits, change_state, wake_later, warp_of
 from simulator.machine.program import COPY_WAIT, LG, MATH, MIO, SPECIAL
 from simulator.statistics.phases import (
     BRANCH_RESOLVING,
@@ -57,8 +57,7 @@ def _pipeline(own: Any, inst: Any, cycle: int) -> tuple[int, int]:
 @inlined
 def _throttle(m: Any, own: Any, warp: Any, which: int) -> None:
     """Let a warp wait for a place in a queue of the load/store unit."""
-    place = QUEUES * own.word + which
-    store_bits(m.throttled, place, load_bits(m.throttled, place) | as_bits(1 << warp.bit))
+    add_bits(m.throttled, QUEUES * own.word + which, as_bits(1 << warp.bit))
 
 
 @compiled

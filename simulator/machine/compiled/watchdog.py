@@ -20,11 +20,11 @@ from simulator.statistics.phases import (
     WAIT,
 )
 
-FORESEEN = (WAIT, LONG_SCOREBOARD, SHORT_SCOREBOARD)
-"""States that an SM knows of a cycle before they begin."""
-
 if TYPE_CHECKING:
     from simulator.machine.compiled.engine import Machine
+
+FORESEEN = (WAIT, LONG_SCOREBOARD, SHORT_SCOREBOARD)
+"""States that an SM knows of a cycle before they begin."""
 
 
 def waits_for(machine: Machine) -> list[str]:
