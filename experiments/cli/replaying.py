@@ -108,9 +108,9 @@ def _replayed(
     if config["sample"] is not None:
         option = "--checkpoint" if args.checkpoint else "--resume"
         raise InputError(option, "a sampled replay keeps no checkpoint", f"leave out {option}, or sample")
-    with (
-        session(args.checkpoint, args.resume) as parts,
+    with (  # whoever sees the session's folder may send a signal
         listening() if args.checkpoint else nullcontext() as heard,
+        session(args.checkpoint, args.resume) as parts,
     ):
         try:
             outcome = run(config, limits, report, workers, ready=ready, session=parts, heard=heard)

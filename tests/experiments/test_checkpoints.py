@@ -58,7 +58,7 @@ def test_a_cut_run_of_two_variants_goes_on_to_the_same_tables(tmp_path, workers)
 
 
 def started(tmp_path, *more):
-    words = ["replay", "kernel:copy,megabytes=0.25", *SMALL, "--engine", "reference"]
+    words = ["replay", "kernel:copy,megabytes=1", *SMALL, "--engine", "reference"]
     code = "import sys; from experiments.cli import main; sys.exit(main(sys.argv[1:]))"
     return subprocess.Popen(
         [sys.executable, "-c", code, *words, *more],
@@ -71,7 +71,7 @@ def started(tmp_path, *more):
 
 
 def wait_for(path, process, ask):
-    """Ask until the file is there: the process needs a moment before it listens."""
+    """Ask until the file is there: it is written at the next look-up after the request."""
     for _ in range(600):
         if path.exists() or process.poll() is not None:
             return
@@ -82,10 +82,9 @@ def wait_for(path, process, ask):
 def test_sigterm_leaves_a_checkpoint_and_sigusr1_too(tmp_path):
     kept = tmp_path / "kept"
     process = started(tmp_path, "--checkpoint", "kept")
-    while not list(tmp_path.glob(".checkpoint-*")):  # made just before the signals are listened to
+    while not list(tmp_path.glob(".checkpoint-*")):  # made once the signals are listened to
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.05)
-    time.sleep(0.5)
     wait_for(kept, process, lambda: process.send_signal(signal.SIGUSR1))
     assert process.poll() is None, "asked to write, it went on"
     process.send_signal(signal.SIGTERM)
