@@ -7,7 +7,7 @@ pytest.importorskip("numba")
 
 from simulator.machine.compiled import layout
 from simulator.machine.compiled.engine import Machine, simulate
-from simulator.machine.compiled.store import Store
+from simulator.machine.compiled.store import Store, free_records
 from simulator.machine.options import Options
 from simulator.machine.record_difference import differences
 from tests.engines.readings import same_numbers
@@ -59,16 +59,16 @@ def test_a_worker_that_runs_low_gets_what_another_was_given_back():
     store.pool(layout.P_NODES, 100, 10)
     before = len(store.tables["nodes"])
     poor, rich = (store.pools_of(worker)[layout.P_NODES] for worker in range(2))
-    poor["left"] = 4
+    poor["fresh"] = poor["end"] - 4
     entries = list(range(150, 190))
     store.stack_of(layout.P_NODES, 1)[:40] = entries
-    rich["count"], rich["fresh"], rich["left"] = 40, 191, 50
+    rich["count"], rich["fresh"] = 40, rich["end"] - 10
     store.grow_where_low()
     assert len(store.tables["nodes"]) == before
-    assert poor["left"] + rich["left"] == 54
-    assert poor["left"] >= poor["low"]
+    assert free_records(poor) + free_records(rich) == 54
+    assert free_records(poor) >= poor["low"]
     assert sorted(given_back(store, 0) + given_back(store, 1)) == entries
-    assert len(given_back(store, 0)) == poor["left"] - 4
+    assert len(given_back(store, 0)) == free_records(poor) - 4
 
 
 def test_where_nobody_has_enough_the_pool_grows():
@@ -76,11 +76,12 @@ def test_where_nobody_has_enough_the_pool_grows():
     store.pool(layout.P_NODES, 100, 10)
     before = len(store.tables["nodes"])
     for worker in range(2):
-        store.pools_of(worker)[layout.P_NODES]["left"] = 3
+        own = store.pools_of(worker)[layout.P_NODES]
+        own["fresh"] = own["end"] - 3
     store.grow_where_low()
     table = store.tables["nodes"]
     pools = [store.pools_of(worker)[layout.P_NODES] for worker in range(2)]
-    assert all(one["left"] >= one["low"] for one in pools)
+    assert all(free_records(one) >= one["low"] for one in pools)
     assert len(store.stack_of(layout.P_NODES, 1)) == len(table)
     new = given_back(store, 0) + given_back(store, 1)
     assert len(set(new)) == len(new)

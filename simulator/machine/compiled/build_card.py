@@ -23,7 +23,7 @@ from simulator.machine.compiled.layout_sm import MOST_BLOCK_WARPS, MOST_PHASES, 
 from simulator.machine.compiled.lsu import QUEUES
 from simulator.machine.compiled.machine import FLAG_INTEGERS
 from simulator.machine.compiled.sm_events import EVENT_CYCLES, EVENT_WORDS
-from simulator.machine.compiled.store import POOL_TABLES, Store
+from simulator.machine.compiled.store import Store
 from simulator.machine.compiled.sub_core import SCHEDULERS
 from simulator.machine.launchable import LANES
 from simulator.machine.links import lead, link_delays
@@ -303,7 +303,6 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     )
     store.records("queues", layout.QUEUE, q_events + EVENT_CYCLES * sms, head=-1, tail=-1)
     store.records("ordered", layout.ORDERED, q_launcher + store.workers, head=-1, tail=-1, first=NEVER)
-    store.records("shelves", layout.SHELF, (sms + 2 + parts) * len(POOL_TABLES))
     store.integers("event_bits", EVENT_WORDS * sms)
     store.records("meters", layout.METER, 2 * sms + 2 + 3 * slices)
     fastest = min(gpu.sm_period_fs, gpu.l2_period_fs, gpu.dram_period_fs)
@@ -322,7 +321,6 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
         store.pool(number, 2 * low, low)
     _tapes(store, q_wheel + WAYS_TO_CROSSBAR * wheel * store.workers)
     _shares(store, sms, parts, q_wheel, wheel, q_launcher)
-    _lay_out(store, sms, parts)
 
 
 def _tapes(store: Store, count: int) -> None:
@@ -332,7 +330,6 @@ def _tapes(store: Store, count: int) -> None:
     table = store.records("tapes", layout.TAPE, count, first=NEVER, spare=-1)
     table["head"], table["tail"] = head, head - 1
     own["fresh"] += count
-    own["left"] -= count
 
 
 def _shares(store: Store, sms: int, parts: int, q_wheel: int, wheel: int, q_launcher: int) -> None:
@@ -352,25 +349,3 @@ def _shares(store: Store, sms: int, parts: int, q_wheel: int, wheel: int, q_laun
         )
     store.set(workers=store.workers)
     store.integers("rounds", FLAG_INTEGERS * store.workers)
-
-
-OF_AN_SM = ((layout.P_NODES, 128), (layout.P_PACKETS, 128), (layout.P_REQUESTS, 80), (layout.P_WAITERS, 128))
-OF_A_PARTITION = (
-    (layout.P_NODES, 128),
-    (layout.P_L2_WAITERS, 128),
-    (layout.P_MISSES, 128),
-    (layout.P_TRANSFERS, 252),
-)
-"""Records that a component finds on its shelf, about as many as it has in use at once."""
-
-
-def _lay_out(store: Store, sms: int, parts: int) -> None:
-    """Give each component records that lie side by side."""
-    for kinds, first, count, name in (
-        (OF_AN_SM, 1, sms, "last_sm"),
-        (OF_A_PARTITION, sms + 2, parts, "last_part"),
-    ):
-        for number, amount in kinds:
-            for place in range(count):
-                worker = int(np.searchsorted(store.record[name], place, side="right"))
-                store.lay_out(number, first + place, amount, worker)

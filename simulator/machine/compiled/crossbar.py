@@ -129,7 +129,6 @@ def tick(m: Any, _ident: int, now_fs: int) -> None:
 def turn(here: int, ident: int, end_fs: int) -> int:
     """All ticks of a component up to the end of its turn."""
     m = machine_at(here, 0)
-    m.current = ident * m.pool_count
     own = component(m.components, ident)
     while own.next_fs < end_fs:
         own.ticked_fs = own.next_fs

@@ -102,18 +102,12 @@ NODE = plain(
 """,
     whole_lines=True,
 )
-SHELF_ROOM = 252
-"""Records of a kind that a component keeps."""
 POOL = plain("""
-    given      address of the stack of records that have been given back
-    count      how many
-    fresh      first record that has never been taken
-    left       free records of both kinds
-    low        how many must be left for a turn
-""")
-SHELF = plain(f"""
-    count@4    free records that a component keeps
-    entries@4:{SHELF_ROOM} their indices, the latest last
+    given address of the stack of records that have been given back
+    count how many
+    fresh first record that has never been taken
+    end   behind the last of these
+    low   how many of both kinds must be left for a turn
 """)
 """Free records stand in stacks, so that taking one reads nothing of the record itself, which lies far off."""
 QUEUE = plain("""
@@ -170,7 +164,6 @@ message = accessor(MESSAGE)
 tape = accessor(TAPE)
 node = accessor(NODE)
 pool = accessor(POOL)
-shelf = accessor(SHELF)
 queue = accessor(QUEUE)
 ordered = accessor(ORDERED)
 meter = accessor(METER)

@@ -15,7 +15,6 @@ from simulator.machine.compiled.layout_sm import LANES, MOST_BLOCK_WARPS, MOST_L
 TABLES = """
     components       COMPONENT by component: launcher, SMs, crossbar, memory partitions
     pools            POOL by kind of record
-    shelves          SHELF by component and kind of record
     nodes            NODE: pool
     packets          PACKET: pool
     requests         REQUEST: pool
@@ -141,7 +140,7 @@ NUMBERS = """
     refresh_all_act refresh_all_refresh_all act_slots pre_slots refresh_slots slots_per_clock
 """
 MOVING = """
-    error current crossbar_next launcher_next sms_end_fs partitions_end_fs middle_end_fs middle_fs
+    error crossbar_next launcher_next sms_end_fs partitions_end_fs middle_end_fs middle_fs
     wheel_count requests_due at_sms_fs
     request_number replies_inside late late_number
     link_number block_free free_millicycle running_count finished_count
@@ -170,7 +169,7 @@ MACHINE = plain(
 )
 
 PRIVATE = """
-    here worker first_sm last_sm first_part last_part q_wheel q_launcher error current wheel_count
+    here worker first_sm last_sm first_part last_part q_wheel q_launcher error wheel_count
     crossbar_next launcher_next pools counts operation_counts request_counts latencies phase_sums footprints
     shared_footprints kept_offsets first_kept near
 """

@@ -20,6 +20,7 @@ from simulator.machine.compiled.dram_refresh import start
 from simulator.machine.compiled.jit import compiled, inlined, invoke, load, load_shared, store, store_shared
 from simulator.machine.compiled.layout import DONE, EDGES, GROW, WIDTH, component, pool
 from simulator.machine.compiled.layout_machine import machine_at
+from simulator.machine.compiled.pools import left
 from simulator.machine.order import NEVER
 
 STOP = 1 << 62
@@ -60,7 +61,7 @@ def _is_low(m: Any) -> bool:
         pools = machine_at(m.here, worker).pools
         for number in range(m.pool_count):
             one = pool(pools, number)
-            if one.left < one.low:
+            if left(one) < one.low:
                 return True
     return m.keep_requests != 0 and m.finished_room - m.finished_count < m.finished_low
 

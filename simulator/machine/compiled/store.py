@@ -147,24 +147,9 @@ class Store:
         for worker in range(self.workers):
             own = self.pools_of(worker)[number]
             own["fresh"] = 1 + size * worker
-            own["left"] = size
+            own["end"] = 1 + size * (worker + 1)
             own["low"] = low
         self._stacks(number)
-
-    def lay_out(self, number: int, ident: int, count: int, worker: int) -> None:
-        """Fill a component's shelf with records that lie side by side, so that what it takes and gives back
-        all the time stays within a few pages of memory.
-        """
-        own = self.pools_of(worker)[number]
-        count = min(count, layout.SHELF_ROOM, int(own["left"]) - int(own["low"]))
-        if count <= 0:
-            return
-        shelf = self.tables["shelves"][ident * len(POOL_TABLES) + number]
-        # The first to be taken is on top, and they are taken in the order in which they lie.
-        shelf["entries"][:count] = np.arange(own["fresh"] + count - 1, own["fresh"] - 1, -1)
-        shelf["count"] = count
-        own["fresh"] += count
-        own["left"] -= count
 
     def pools_of(self, worker: int) -> Any:
         """The pools of a worker."""
@@ -195,8 +180,9 @@ class Store:
         self.keep(name, table)
         self._stacks(number)
         own = self.pools_of(worker)[number]
-        own["left"] += (len(table) - len(old)) // unit
-        if self.workers > 1:
+        if self.workers == 1:
+            own["end"] = len(table) // unit
+        else:
             # What has never been taken is a worker's own range, which ends where the next one's begins.
             new = np.arange(len(old) // unit, len(table) // unit)
             self.stack_of(number, worker)[own["count"] : own["count"] + len(new)] = new
@@ -205,26 +191,30 @@ class Store:
     def _level(self, number: int, worker: int) -> None:
         """Let the worker that has most of a pool give some of what it was given back."""
         own = self.pools_of(worker)[number]
-        which = max(range(self.workers), key=lambda each: self.pools_of(each)[number]["left"])
+        which = max(range(self.workers), key=lambda each: free_records(self.pools_of(each)[number]))
         rich = self.pools_of(which)[number]
-        moved = min(int(rich["count"]), (int(rich["left"]) - int(own["left"])) // 2)
+        moved = min(int(rich["count"]), (free_records(rich) - free_records(own)) // 2)
         if moved > 0:
             first = rich["count"] - moved
             target = self.stack_of(number, worker)
             target[own["count"] : own["count"] + moved] = self.stack_of(number, which)[first : first + moved]
             for one, sign in ((own, 1), (rich, -1)):
                 one["count"] += sign * moved
-                one["left"] += sign * moved
 
     def grow_where_low(self) -> None:
         """Help every worker of whose pools one has got low: from another worker, or else with new records."""
         for worker in range(self.workers):
             for number in range(len(POOL_TABLES)):
                 own = self.pools_of(worker)[number]
-                if self.workers > 1 and own["left"] < own["low"]:
+                if self.workers > 1 and free_records(own) < own["low"]:
                     self._level(number, worker)
-                while own["left"] < own["low"]:
+                while free_records(own) < own["low"]:
                     self.grow(number, worker)
+
+
+def free_records(own: Any) -> int:
+    """How many records of a pool a worker has free."""
+    return int(own["count"]) + int(own["end"]) - int(own["fresh"])
 
 
 def stack_name(number: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from simulator.machine.compiled.jit import ahead, compiled, inlined
 from simulator.machine.compiled.layout import MESSAGE, P_MESSAGES, PIECE, message, tape
-from simulator.machine.compiled.pools import from_pool
+from simulator.machine.compiled.pools import take
 from simulator.machine.order import NEVER
 
 LAST = PIECE - 1
@@ -28,7 +28,7 @@ def _lengthen(m: Any, own: Any, end: int) -> int:
     if piece >= 0:
         own.spare = message(m.messages, piece + LAST).what
     else:
-        piece = PIECE * from_pool(m, P_MESSAGES)
+        piece = PIECE * take(m, P_MESSAGES)
     message(m.messages, end).what = piece
     message(m.messages, piece + LAST).extra = end
     return piece
