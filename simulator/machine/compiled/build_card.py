@@ -319,17 +319,8 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     ):
         low = amount * cycles + 128 * sms
         store.pool(number, 2 * low, low)
-    _tapes(store, q_wheel + WAYS_TO_CROSSBAR * wheel * store.workers)
+    store.records("tapes", layout.TAPE, q_wheel + WAYS_TO_CROSSBAR * wheel * store.workers, first=NEVER)
     _shares(store, sms, parts, q_wheel, wheel, q_launcher)
-
-
-def _tapes(store: Store, count: int) -> None:
-    """Empty tapes, each with a piece."""
-    own = store.pools_of(0)[layout.P_MESSAGES]
-    head = layout.PIECE * (own["fresh"] + np.arange(count))
-    table = store.records("tapes", layout.TAPE, count, first=NEVER, spare=-1)
-    table["head"], table["tail"] = head, head - 1
-    own["fresh"] += count
 
 
 def _shares(store: Store, sms: int, parts: int, q_wheel: int, wheel: int, q_launcher: int) -> None:

@@ -83,8 +83,7 @@ TAPE = plain("""
     last    in a sorted tape: key of the last
     head@4  first message
     tail@4  last message
-    spare@4 first of the pieces that it has read, −1 for none
-    none@4  nothing: a record fills half a cache line
+    none:1  nothing: a record fills half a cache line
 """)
 NODE = plain(
     """

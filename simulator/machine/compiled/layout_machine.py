@@ -140,7 +140,7 @@ NUMBERS = """
     refresh_all_act refresh_all_refresh_all act_slots pre_slots refresh_slots slots_per_clock
 """
 MOVING = """
-    error crossbar_next launcher_next sms_end_fs partitions_end_fs middle_end_fs middle_fs
+    error read_piece crossbar_next launcher_next sms_end_fs partitions_end_fs middle_end_fs middle_fs
     wheel_count requests_due at_sms_fs
     request_number replies_inside late late_number
     link_number block_free free_millicycle running_count finished_count
@@ -169,7 +169,7 @@ MACHINE = plain(
 )
 
 PRIVATE = """
-    here worker first_sm last_sm first_part last_part q_wheel q_launcher error wheel_count
+    here worker first_sm last_sm first_part last_part q_wheel q_launcher error read_piece wheel_count
     crossbar_next launcher_next pools counts operation_counts request_counts latencies phase_sums footprints
     shared_footprints kept_offsets first_kept near
 """

@@ -2,8 +2,8 @@
 where each of entries that are linked together would be a new place.
 
 A tape lies in pieces of `PIECE` records of the pool of messages. The last record of a piece holds no message:
-its `what` is the piece that follows, its `extra` the end of the one before. A tape always has a piece, begins
-it anew whenever it runs empty, and keeps those that it has read for later, so nothing is ever given back.
+its `what` is the piece that follows, its `extra` the end of the one before. An empty tape has no piece: those
+that are read are given back, so that the next message is written where one has just been read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from simulator.machine.compiled.jit import ahead, compiled, inlined
 from simulator.machine.compiled.layout import MESSAGE, P_MESSAGES, PIECE, message, tape
-from simulator.machine.compiled.pools import take
+from simulator.machine.compiled.pools import give, take
 from simulator.machine.order import NEVER
 
 LAST = PIECE - 1
@@ -22,13 +22,9 @@ ask_message = ahead(MESSAGE)
 
 
 @compiled
-def _lengthen(m: Any, own: Any, end: int) -> int:
+def _lengthen(m: Any, end: int) -> int:
     """Put a piece behind the one that ends at `end`; its first record."""
-    piece = own.spare
-    if piece >= 0:
-        own.spare = message(m.messages, piece + LAST).what
-    else:
-        piece = PIECE * take(m, P_MESSAGES)
+    piece = PIECE * take(m, P_MESSAGES)
     message(m.messages, end).what = piece
     message(m.messages, piece + LAST).extra = end
     return piece
@@ -39,11 +35,13 @@ def put(m: Any, which: int, key: int) -> int:
     """A new last message of a tape, with this key; the rest is the caller's to fill."""
     own = tape(m.tapes, which)
     at = own.tail + 1
-    if at & LAST == LAST:
-        at = _lengthen(m, own, at)
-    own.tail = at
     if own.first == NEVER:
+        at = PIECE * take(m, P_MESSAGES)
         own.first = key
+        own.head = at
+    elif at & LAST == LAST:
+        at = _lengthen(m, at)
+    own.tail = at
     message(m.messages, at).key = key
     ask_message(m.messages, at + AHEAD)
     return at
@@ -92,21 +90,26 @@ def after(m: Any, at: int) -> int:
 
 
 @inlined
+def _leave(m: Any, at: int) -> None:
+    """Give back the piece of the message that was read before, and keep that of this one until the next."""
+    if m.read_piece:
+        give(m, P_MESSAGES, m.read_piece)
+    m.read_piece = at // PIECE
+
+
+@inlined
 def pass_by(m: Any, which: int) -> int:
-    """Take the first message of a tape, which has one. It can be read until something is put there."""
+    """Take the first message of a tape, which has one. It can be read until the next one is taken."""
     own = tape(m.tapes, which)
     at = own.head
     if at == own.tail:
-        own.head = at & ~LAST
-        own.tail = own.head - 1
         own.first = NEVER
+        _leave(m, at)
         return at
     following = at + 1
     if following & LAST == LAST:
-        end = message(m.messages, following)
-        following = end.what
-        end.what = own.spare
-        own.spare = at & ~LAST
+        following = message(m.messages, following).what
+        _leave(m, at)
     own.head = following
     own.first = message(m.messages, following).key
     return at
