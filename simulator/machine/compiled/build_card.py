@@ -315,6 +315,7 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
         (layout.P_L2_WAITERS, 8 * slices),
         (layout.P_MISSES, 4 * slices),
         (layout.P_TRANSFERS, 16 * slices),
+        (layout.P_ARRIVALS, 16 * slices),
         (layout.P_MESSAGES, sms + slices),
     ):
         low = amount * cycles + 128 * sms

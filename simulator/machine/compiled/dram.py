@@ -10,11 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled import dram_refresh
+from simulator.machine.compiled.arrivals import bring
 from simulator.machine.compiled.dram_candidates import column_candidate, row_candidate
-from simulator.machine.compiled.dram_command import D_FORWARDED, complete, issue_column, issue_row
+from simulator.machine.compiled.dram_command import D_FORWARDED, issue_column, issue_row
 from simulator.machine.compiled.dram_queue import KEY_BITS, KEY_MASK, NONE, held_place
 from simulator.machine.compiled.jit import compiled
+from simulator.machine.compiled.layout import P_TRANSFERS
 from simulator.machine.compiled.layout_memory import bank_at, channel, pseudo, transfer_at
+from simulator.machine.compiled.pools import give
 from simulator.machine.state_dram import FAR, WRITE
 
 
@@ -45,7 +48,9 @@ def answered_by_write(m: Any, where: int, sector: int, found: int) -> int:
 def answer_at_once(m: Any, ch: int, where: int, entry: int, ck: int) -> None:
     """Answer a read of one sector at clock `ck` by a write that waits."""
     pseudo(m.pseudos, where).counters[D_FORWARDED] += 1
-    complete(m, ch, entry, ck + m.burst_clocks, ck, ck)
+    one = transfer_at(m.transfers, entry)
+    bring(m, ch, one, one.sectors, ck, ck, 1)
+    give(m, P_TRANSFERS, entry)
 
 
 @compiled

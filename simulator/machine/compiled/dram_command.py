@@ -8,22 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from hwmodels.coalescing import SECTORS_PER_LINE
+from simulator.machine.compiled.arrivals import bring
 from simulator.machine.compiled.dram_queue import choose_mode, look_again, place, remove, set_open_row
-from simulator.machine.compiled.jit import ahead, compiled, inlined, lowest_bit, quotient
+from simulator.machine.compiled.jit import compiled, inlined
 from simulator.machine.compiled.layout import P_TRANSFERS
 from simulator.machine.compiled.layout_memory import (
-    L2_LINE,
-    MISS,
     MOST_GROUPS,
     bank_at,
     channel,
-    partition,
     pseudo,
     transfer_at,
 )
 from simulator.machine.compiled.pools import give
-from simulator.machine.compiled.transfers import divide, insert_transfer
 from simulator.machine.state_dram import READ, WRITE
 from simulator.statistics.schema import DRAM_COUNTERS
 
@@ -33,36 +29,6 @@ D_READS, D_WRITES, D_FORWARDED = _PLACE["reads"], _PLACE["writes"], _PLACE["forw
 D_HITS = _PLACE["row_hits"]
 """Row hits, misses and conflicts follow each other, as `opened` counts."""
 D_TURNAROUNDS, D_BUSY = _PLACE["turnarounds"], _PLACE["busy_clocks"]
-
-
-ask_miss = ahead(MISS)
-ask_l2_line = ahead(L2_LINE)
-
-
-@compiled
-def complete(m: Any, ch: int, index: int, done: int, first: int, column: int) -> None:
-    """The burst of a sector is known: send what has been read on its way back, or note that a write has left
-    its queue.
-    """
-    state = channel(m.channels, ch)
-    one = transfer_at(m.transfers, index)
-    if one.writes:
-        state.wrote = 1
-        give(m, P_TRANSFERS, index)
-        return
-    state.read = 1
-    ask_miss(m.misses, one.entry)
-    ask_l2_line(m.l2_lines, one.slot)
-    one.first_ck = first
-    one.column_ck = column
-    one.done_ck = done
-    cycle = -(-(done * m.clock_fs + m.controller_fs) // m.l2_period_fs) + m.back_cycles
-    part = quotient(ch, m.part_channels)
-    insert_transfer(
-        m, m.q_returned + part, index, cycle, SECTORS_PER_LINE * one.line - lowest_bit(one.sectors)
-    )
-    own = partition(m.partitions, part)
-    own.returned = min(own.returned, cycle)
 
 
 @inlined
@@ -157,18 +123,18 @@ def _serve_first_sector(m: Any, ch: int, bank: Any, mode: int, index: int, ck: i
     request = transfer_at(m.transfers, index)
     first = ck if request.first_ck < 0 else request.first_ck
     sector = request.sectors & -request.sectors
+    if mode == WRITE:
+        channel(m.channels, ch).wrote = 1
+    else:
+        bring(m, ch, request, sector, first, ck, 0)
     if request.sectors == sector:
         remove(m, bank, mode, index)
+        give(m, P_TRANSFERS, index)
     else:
         request.number += 1
         request.first_ck = -1
         request.opened = 0
-        if mode == WRITE:
-            request.sectors ^= sector
-            channel(m.channels, ch).wrote = 1
-            return
-        index = divide(m, index, sector)
-    complete(m, ch, index, ck + m.data_clocks[mode], first, ck)
+        request.sectors ^= sector
 
 
 @compiled

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.machine.compiled.arrivals import done_ck
 from simulator.machine.compiled.counts import count, mark
 from simulator.machine.compiled.inbox import REST, send_packet
 from simulator.machine.compiled.jit import ahead, compiled, inlined, load, store
@@ -24,7 +25,7 @@ from simulator.machine.compiled.layout import (
     packet,
     queue,
 )
-from simulator.machine.compiled.layout_memory import l2_line, l2_waiter, miss, slice_at, transfer_at
+from simulator.machine.compiled.layout_memory import arrival_at, l2_line, l2_waiter, miss, slice_at
 from simulator.machine.compiled.memory_front import fetch
 from simulator.machine.compiled.meter import enter
 from simulator.machine.compiled.meter import leave as leave_meter
@@ -159,7 +160,7 @@ def wake(m: Any, slice_id: int, cycle: int) -> None:
 @compiled
 def _charge_dram(m: Any, reply: Any, one: Any) -> None:
     """Cut the time since the look-up where the sector's way through DRAM is cut."""
-    done_fs = one.done_ck * m.clock_fs
+    done_fs = done_ck(m, one) * m.clock_fs
     mark(reply, L2, one.arrive_fs)
     mark(reply, DRAM_QUEUE, one.first_ck * m.clock_fs)
     mark(reply, DRAM_ACTIVATE, one.column_ck * m.clock_fs)
@@ -221,7 +222,7 @@ def _serve_waiters(
             if not waiter.own & bit:
                 mark(reply, AT_L2_MSHR, now_fs)
             elif answer < 0:
-                _charge_dram(m, reply, transfer_at(m.transfers, one))
+                _charge_dram(m, reply, arrival_at(m.arrivals, one))
             else:
                 _charge_link(reply, packet(m.packets, answer), now_fs)
             _finish(m, slice_id, index, slot, cycle, now_fs)

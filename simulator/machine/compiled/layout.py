@@ -169,5 +169,7 @@ meter = accessor(METER)
 component = accessor(COMPONENT)
 packet = accessor(PACKET)
 
-P_NODES, P_PACKETS, P_REQUESTS, P_WAITERS, P_L2_WAITERS, P_MISSES, P_TRANSFERS, P_MESSAGES = range(8)
+P_NODES, P_PACKETS, P_REQUESTS, P_WAITERS, P_L2_WAITERS, P_MISSES, P_TRANSFERS, P_ARRIVALS, P_MESSAGES = (
+    range(9)
+)
 """Tables that grow between turns, in the order of their pool records."""

@@ -22,6 +22,7 @@ TABLES = """
     l2_waiters       L2_WAITER: pool
     misses           MISS: pool
     transfers        TRANSFER: pool
+    arrivals         ARRIVAL: pool
     messages         MESSAGE: pool, of which tapes have pieces
     rounds           by worker a cache line: round that it has done; the main one's is the round that is due
     queues           QUEUE: two an SM, four a slice, its reply FIFO, two a pseudo-channel

@@ -73,13 +73,10 @@ TRANSFER = plain(
     chain@4     next write-back of a chain of unwritten sectors
     arrive_fs   at the controller
     first_ck    first DRAM command issued for its first sector, −1 before
-    column_ck   its column command
-    done_ck     end of its data burst
     line        read: line of memory
     kernel@4    kernel that it is charged to
     where@4     its pseudo-channel
     entry@4     read: MSHR that waits for it
-    slot@4      read: slot that it goes to, −1 for none
     slice@2     read: slice that asked
     sectors@1   sectors of the line, as a bit mask
     writes@1    whether it writes
@@ -87,7 +84,25 @@ TRANSFER = plain(
 """,
     whole_lines=True,
 )
-"""Sectors of a line in a row, on their way to DRAM, or one of them on its way back; in one list at a time."""
+"""Sectors of a line in a row, on their way to DRAM; in one list at a time."""
+ARRIVAL = plain(
+    """
+    key         cycle in which it is back at its slice
+    order       place among those of the same cycle
+    arrive_fs   when its request was at the controller
+    first_ck    first DRAM command issued for it
+    column_ck   its column command
+    next@4      following one
+    before@4    the one before
+    entry@4     MSHR that waits for it
+    kernel@4    kernel that it is charged to
+    slice@2     slice that asked
+    sector@1    its sector, as a bit
+    forwarded@1 whether a write that waited has answered
+""",
+    whole_lines=True,
+)
+"""A sector on its way back from DRAM."""
 CHANNEL = plain("""
     row_slot        first free slot of the row-command bus
     row_free        the clock that it is in
@@ -156,3 +171,4 @@ channel = accessor(CHANNEL)
 pseudo = accessor(PSEUDO)
 bank_at = accessor(BANK)
 transfer_at = accessor(TRANSFER)
+arrival_at = accessor(ARRIVAL)

@@ -20,7 +20,7 @@ from simulator.machine.compiled.dram import tick as tick_channel
 from simulator.machine.compiled.dram_queue import decoded, push
 from simulator.machine.compiled.jit import bit_count, compiled, inlined, load, lowest_bit, quotient, store
 from simulator.machine.compiled.layout import P_TRANSFERS, queue
-from simulator.machine.compiled.layout_memory import channel, miss, partition, pseudo, transfer_at
+from simulator.machine.compiled.layout_memory import channel, partition, pseudo, transfer_at
 from simulator.machine.compiled.pools import take
 from simulator.machine.compiled.transfers import (
     append_transfer,
@@ -59,7 +59,7 @@ def _transfer(m: Any, part: int, first: int, sectors: int, kernel: int, arrive_f
     one.sectors = sectors
     one.kernel = kernel
     one.arrive_fs = arrive_fs
-    insert_transfer(m, m.q_on_way + part, entry, arrive_fs, state.number)
+    insert_transfer(m, m.transfers, m.q_on_way + part, entry, arrive_fs, state.number)
     state.way_fs = min(state.way_fs, arrive_fs)
     state.due_fs = min(state.due_fs, quotient(arrive_fs + m.clock_fs - 1, m.clock_fs) * m.clock_fs)
     return entry
@@ -86,7 +86,6 @@ def fetch(
         one.slice = slice_id
         one.line = line
         one.entry = miss_entry
-        one.slot = miss(m.misses, miss_entry).slot
 
 
 @compiled
@@ -154,7 +153,7 @@ def _part_of(m: Any, which: int, going: int) -> int:
     """The first transfer of a queue, taken out, when all its sectors go; else one of those that go."""
     head = queue(m.queues, which).head
     if transfer_at(m.transfers, head).sectors == going:
-        return pull_transfer(m, which)
+        return pull_transfer(m, m.transfers, which)
     return divide(m, head, going)
 
 
@@ -250,8 +249,8 @@ def tick(m: Any, part: int, ck: int) -> int:
     own = partition(m.partitions, part)
     now_fs = ck * m.clock_fs
     while own.way_fs <= now_fs:
-        entry = pull_transfer(m, m.q_on_way + part)
-        own.way_fs = first_transfer_key(m, m.q_on_way + part)
+        entry = pull_transfer(m, m.transfers, m.q_on_way + part)
+        own.way_fs = first_transfer_key(m, m.transfers, m.q_on_way + part)
         one = transfer_at(m.transfers, entry)
         where = one.where
         append_transfer(m, m.q_front + 2 * where + (WRITE if one.writes else READ), entry)

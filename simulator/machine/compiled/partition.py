@@ -9,6 +9,7 @@ from typing import Any
 
 from hwmodels.slice_hash import home_of
 from simulator.machine.compiled import l2_tags
+from simulator.machine.compiled.arrivals import first_arrival_key, pull_arrival
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.dram import advance
 from simulator.machine.compiled.inbox import arrived, arrived_notice, settle_next
@@ -16,12 +17,11 @@ from simulator.machine.compiled.jit import bit_count, compiled, inlined, quotien
 from simulator.machine.compiled.l2 import arrive, arrive_crossing, credit, invalidate, step
 from simulator.machine.compiled.l2_misses import NO_ANSWER, answered, wake
 from simulator.machine.compiled.l2_misses import arrive as arrive_sector
-from simulator.machine.compiled.layout import P_TRANSFERS, component, message
+from simulator.machine.compiled.layout import P_ARRIVALS, component, message
 from simulator.machine.compiled.layout_machine import machine_at
-from simulator.machine.compiled.layout_memory import l2_line, partition, slice_at, transfer_at
+from simulator.machine.compiled.layout_memory import arrival_at, l2_line, partition, slice_at
 from simulator.machine.compiled.memory_front import tick as memory_tick
 from simulator.machine.compiled.pools import give
-from simulator.machine.compiled.transfers import first_transfer_key, pull_transfer
 from simulator.machine.messages import LINK_INVALIDATE, LINK_REPLY, LINK_REQUEST, REQUEST
 from simulator.machine.order import NEVER
 from simulator.statistics.schema import INDEX
@@ -65,11 +65,11 @@ def _tick_l2(m: Any, part: int, cycle: int, now_fs: int) -> None:
     _consume(m, m.first_partition + part, cycle, now_fs)
     own = partition(m.partitions, part)
     while own.returned <= cycle:
-        index = pull_transfer(m, m.q_returned + part)
-        own.returned = first_transfer_key(m, m.q_returned + part)
-        one = transfer_at(m.transfers, index)
-        arrive_sector(m, one.slice, one.entry, one.sectors, one.kernel, index, NO_ANSWER, cycle, now_fs)
-        give(m, P_TRANSFERS, index)
+        index = pull_arrival(m, m.arrivals, m.q_returned + part)
+        own.returned = first_arrival_key(m, m.arrivals, m.q_returned + part)
+        one = arrival_at(m.arrivals, index)
+        arrive_sector(m, one.slice, one.entry, one.sector, one.kernel, index, NO_ANSWER, cycle, now_fs)
+        give(m, P_ARRIVALS, index)
     for slice_id in range(part * m.part_slices, (part + 1) * m.part_slices):
         if slice_at(m.slice_states, slice_id).due <= cycle:
             step(m, slice_id, cycle, now_fs)

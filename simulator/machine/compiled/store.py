@@ -24,6 +24,7 @@ POOL_TABLES = (
     ("l2_waiters", layout_memory.L2_WAITER, 1),
     ("misses", layout_memory.MISS, 1),
     ("transfers", layout_memory.TRANSFER, 1),
+    ("arrivals", layout_memory.ARRIVAL, 1),
     ("messages", layout.MESSAGE, layout.PIECE),
 )
 """In the order of the pools' numbers: name, type, and how many are taken at a time."""
