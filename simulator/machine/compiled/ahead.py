@@ -28,8 +28,8 @@ ask_line = ahead(layout.CACHE_LINE)
 ask_mshr = ahead(layout_sm.MSHR)
 ask_l1_line = ahead(layout_sm.L1_LINE)
 ask_waiter = ahead(layout_sm.WAITER)
-REQUEST_LINES = 4
-"""Lines of a request that its end reads and writes: those before its lanes' own offsets."""
+REQUEST_LINES = 2
+"""Lines of a request that its end reads and writes."""
 WARP_STRIDE = layout_sm.WARP.itemsize // layout.LINE_BYTES
 REQUEST_STRIDE = layout_sm.REQUEST.itemsize // layout.LINE_BYTES
 INTEGERS = layout.LINE_BYTES // layout.INTEGER_BYTES

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from hwmodels.coalescing import SECTORS_PER_LINE
-from simulator.machine.compiled.jit import compiled, lowest_bit, quotient
+from simulator.machine.compiled.jit import ahead, compiled, lowest_bit, quotient
 from simulator.machine.compiled.layout import P_ARRIVALS
-from simulator.machine.compiled.layout_memory import ARRIVAL, arrival_at, channel, partition
+from simulator.machine.compiled.layout_memory import ARRIVAL, L2_LINE, MISS, arrival_at, channel, partition
 from simulator.machine.compiled.pools import take
 from simulator.machine.compiled.record_queues import sorted_queue
 from simulator.machine.state_dram import READ
 
+ask_miss = ahead(MISS)
+ask_l2_line = ahead(L2_LINE)
 insert_arrival, pull_arrival, first_arrival_key = sorted_queue(ARRIVAL)
 
 
@@ -42,3 +44,5 @@ def bring(m: Any, ch: int, request: Any, sector: int, first: int, column: int, f
     own = partition(m.partitions, part)
     own.returned = min(own.returned, cycle)
     channel(m.channels, ch).read = 1
+    ask_miss(m.misses, request.entry)
+    ask_l2_line(m.l2_lines, request.slot)

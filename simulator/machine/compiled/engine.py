@@ -152,6 +152,7 @@ class Machine:
     def _run(self, until_fs: int) -> None:
         """Run to a time, with more room whenever the machine asks for it."""
         self.until_fs = until_fs
+        self.store.set(until_fs=until_fs)
         while True:
             answer = self._run_on_all(until_fs)
             if answer == DONE:

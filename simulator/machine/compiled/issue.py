@@ -128,6 +128,7 @@ def _memory(m: Any, index: int, inst: Any, mask: int, cycle: int) -> None:
     request.mask = mask
     request.parts = 0
     request.left = 0
+    request.counted = 0
     request.hit_ready = 0
     request.last_fs = -1
     request.last_line = -1

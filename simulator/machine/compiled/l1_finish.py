@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.machine.compiled.jit import compiled, inlined, quotient
-from simulator.machine.compiled.latency import record
+from simulator.machine.compiled.latency import add_up, record
 from simulator.machine.compiled.layout import AT_L2_MSHR, P_REQUESTS, PACKET_PHASES, PHASE_COUNT, packet
 from simulator.machine.compiled.layout_sm import request_at, sm_at, waiter_at, warp_at
 from simulator.machine.compiled.pools import give
@@ -85,31 +85,72 @@ def _finish(m: Any, index: int, access_class: int) -> None:
     book(m, request.sm, ready + m.writeback_latency, COMPLETE, index, 0)
 
 
-@compiled
-def _asked_life(m: Any, request: Any, waiter: Any, index: int) -> None:
+@inlined
+def _asked_life(m: Any, request: Any, waiter: Any, index: int, life: Any) -> None:
     """The life of a part that packet `index` has brought."""
     one = packet(m.packets, index)
     period = m.sm_period_fs
     before = waiter.looked_up - request.picked + m.out_cycles - m.tag_latency
-    request.phases[LSU_QUEUE] = (request.picked - request.issue) * period
-    request.phases[L1] = m.tag_latency * period
-    request.phases[MSHR] = before * period + one.phases[0]
-    request.phases[TLB] = waiter.extra * period
+    life[LSU_QUEUE] = (request.picked - request.issue) * period
+    life[L1] = m.tag_latency * period
+    life[MSHR] = before * period + one.phases[0]
+    life[TLB] = waiter.extra * period
     for place in range(1, PACKET_PHASES):
-        request.phases[AT_L2_MSHR + place] = one.phases[place]
-    request.phases[WRITEBACK] = 0
+        life[AT_L2_MSHR + place] = one.phases[place]
+    life[WRITEBACK] = 0
 
 
-@compiled
-def _merged_life(m: Any, request: Any, waiter: Any, now_fs: int) -> None:
+@inlined
+def _merged_life(m: Any, request: Any, waiter: Any, now_fs: int, life: Any) -> None:
     """The life of a part that another request's miss has brought: it waited in the MSHR."""
     period = m.sm_period_fs
     for phase in range(PHASE_COUNT):
-        request.phases[phase] = 0
+        life[phase] = 0
     known = min((waiter.looked_up + m.tag_latency) * period, now_fs)
-    request.phases[LSU_QUEUE] = (request.picked - request.issue) * period
-    request.phases[L1] = known - waiter.looked_up * period
-    request.phases[MSHR] = (waiter.looked_up - request.picked) * period + now_fs - known
+    life[LSU_QUEUE] = (request.picked - request.issue) * period
+    life[L1] = known - waiter.looked_up * period
+    life[MSHR] = (waiter.looked_up - request.picked) * period + now_fs - known
+
+
+@compiled
+def _live(m: Any, request: Any, waiter: Any, brought: int, now_fs: int, life: Any) -> None:
+    """The life of a part of a request, put into `life`."""
+    if brought == MERGED:
+        _merged_life(m, request, waiter, now_fs, life)
+    else:
+        _asked_life(m, request, waiter, brought, life)
+
+
+@inlined
+def _known_end(m: Any, request: Any, access_class: int, now_fs: int) -> int:
+    """The cycle in which a request ends whose only part has come, where it surely will before the run stops;
+    else −1. Its life is then over, and need not be kept until then.
+    """
+    if m.keep_requests or request.parts or request.left or request.last_fs >= 0:
+        return -1
+    cycle = quotient(now_fs, m.sm_period_fs)
+    if is_posted(access_class):
+        return cycle
+    ready = cycle + m.refill_cycles
+    end = ready + m.writeback_latency
+    if end * m.sm_period_fs >= m.until_fs or (access_class != GLOBAL_ATOMIC and ready < request.hit_ready):
+        return -1
+    return end
+
+
+@compiled
+def _finish_at_once(m: Any, index: int, access_class: int, end: int) -> None:
+    """The same as `_finish` with a known end, and the life of the only part in the machine's record."""
+    request = request_at(m.requests, index)
+    period = m.sm_period_fs
+    if not is_posted(access_class):
+        m.life[WRITEBACK] += (m.refill_cycles + m.writeback_latency) * period
+    add_up(m, request, access_class, (end - request.issue) * period, m.life)
+    if is_posted(access_class):
+        give(m, P_REQUESTS, index)
+    else:
+        request.counted = 1
+        book(m, request.sm, end, COMPLETE, index, 0)
 
 
 @compiled
@@ -117,21 +158,23 @@ def part_done(m: Any, waiter: int, brought: int, access_class: int, now_fs: int)
     """One line of a request has all that it waited for, brought by a packet or MERGED; the last part to
     arrive gives the request its phases.
     """
-    line = waiter_at(m.waiters, waiter).line
-    index = waiter_at(m.waiters, waiter).request
+    part = waiter_at(m.waiters, waiter)
+    index = part.request
     request = request_at(m.requests, index)
     request.parts -= 1
-    if now_fs > request.last_fs or (now_fs == request.last_fs and line < request.last_line):
+    end = _known_end(m, request, access_class, now_fs)
+    if end >= 0:
+        _live(m, request, part, brought, now_fs, m.life)
+    elif now_fs > request.last_fs or (now_fs == request.last_fs and part.line < request.last_line):
         request.last_fs = now_fs
-        request.last_line = line
-        if brought == MERGED:
-            _merged_life(m, request, waiter_at(m.waiters, waiter), now_fs)
-        else:
-            _asked_life(m, request, waiter_at(m.waiters, waiter), brought)
+        request.last_line = part.line
+        _live(m, request, part, brought, now_fs, request.phases)
     if is_posted(access_class) and warp_at(m.warps, request.warp).age == request.age:
         warp_at(m.warps, request.warp).unacknowledged -= 1
         fence_if_done(m, request.warp, now_fs // m.sm_period_fs)
-    if not request.parts and not request.left:
+    if end >= 0:
+        _finish_at_once(m, index, access_class, end)
+    elif not request.parts and not request.left:
         _finish(m, index, access_class)
 
 

@@ -8,7 +8,7 @@ distances of DRAM commands are memory clocks and have the names of `dram_distanc
 from __future__ import annotations
 
 from simulator.machine.compiled.jit import accessor
-from simulator.machine.compiled.layout import plain
+from simulator.machine.compiled.layout import PHASE_COUNT, plain
 from simulator.machine.compiled.layout_memory import MOST_BANKS
 from simulator.machine.compiled.layout_sm import LANES, MOST_BLOCK_WARPS, MOST_LANE_TERMS, MOST_SUB_CORES
 
@@ -145,7 +145,7 @@ MOVING = """
     wheel_count requests_due at_sms_fs
     request_number replies_inside late late_number
     link_number block_free free_millicycle running_count finished_count
-    kept_block_count next_edge_fs edges
+    kept_block_count next_edge_fs edges until_fs
 """
 ARRAYS = f"""
     group_masks:4    sectors that share a reply packet
@@ -157,6 +157,7 @@ ARRAYS = f"""
     column_group:4   the same in the bank group
     data_clocks:2    column command to the end of its data, by mode
     scratch:{LANES}  offsets of lanes
+    life:{PHASE_COUNT} phases of a request
     residues:{MOST_LANE_TERMS} of an expression's quotients with lane
     present:{MOST_BANKS} refresh: requests of each bank in the present direction
     other:{MOST_BANKS}   in the other one

@@ -77,6 +77,7 @@ TRANSFER = plain(
     kernel@4    kernel that it is charged to
     where@4     its pseudo-channel
     entry@4     read: MSHR that waits for it
+    slot@4      read: slot that it goes to, −1 for none
     slice@2     read: slice that asked
     sectors@1   sectors of the line, as a bit mask
     writes@1    whether it writes

@@ -148,6 +148,7 @@ REQUEST = plain(
     left@2     lines still to be looked up
     passes@4   data-port cycles
     parts@4    lines or packets on their way
+    counted@1  whether its latency has been accounted before its end
     phases:{PHASE_COUNT} phases of the latest part
     offsets:{LANES} offsets of the lanes where no kept pattern has them
 """,

@@ -20,7 +20,7 @@ from simulator.machine.compiled.dram import tick as tick_channel
 from simulator.machine.compiled.dram_queue import decoded, push
 from simulator.machine.compiled.jit import bit_count, compiled, inlined, load, lowest_bit, quotient, store
 from simulator.machine.compiled.layout import P_TRANSFERS, queue
-from simulator.machine.compiled.layout_memory import channel, partition, pseudo, transfer_at
+from simulator.machine.compiled.layout_memory import channel, miss, partition, pseudo, transfer_at
 from simulator.machine.compiled.pools import take
 from simulator.machine.compiled.transfers import (
     append_transfer,
@@ -86,6 +86,7 @@ def fetch(
         one.slice = slice_id
         one.line = line
         one.entry = miss_entry
+        one.slot = miss(m.misses, miss_entry).slot
 
 
 @compiled

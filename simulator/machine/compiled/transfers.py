@@ -39,6 +39,7 @@ def divide(m: Any, entry: int, sectors: int) -> int:
     part.where = one.where
     part.kernel = one.kernel
     part.entry = one.entry
+    part.slot = one.slot
     part.slice = one.slice
     part.writes = one.writes
     part.arrive_fs = one.arrive_fs
