@@ -13,7 +13,7 @@ from simulator.machine.compiled import layout, layout_sm
 from simulator.machine.compiled.inbox import WAYS
 from simulator.machine.compiled.jit import ahead, compiled, inlined, load, load_bits, lowest_bit
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS
-from simulator.machine.compiled.l2_misses import ask_packet, chain_of
+from simulator.machine.compiled.l2_misses import ask_packet
 from simulator.machine.compiled.l2_tags import ask_set, set_index
 from simulator.machine.compiled.layout import message, node, tape
 from simulator.machine.compiled.layout_sm import mshr, sub_core, waiter_at
@@ -47,7 +47,6 @@ read.
 def _look_up(m: Any, one: Any) -> None:
     ask_packet(m.packets, one.what)
     ask_set(m, set_index(m, one.slice, one.line))
-    ask_line(m.miss_heads + layout.INTEGER_BYTES * chain_of(m, one.slice, one.line), 0)
 
 
 @inlined

@@ -18,6 +18,7 @@ from simulator.machine.compiled.expression import KEPT_PATTERNS
 from simulator.machine.compiled.footprint import KEPT
 from simulator.machine.compiled.inbox import WAYS, WAYS_TO_CROSSBAR
 from simulator.machine.compiled.l1_tags import EMPTY, UNUSED
+from simulator.machine.compiled.l2_tags import MOST_ENTRIES
 from simulator.machine.compiled.layout_memory import MOST_BANKS
 from simulator.machine.compiled.layout_sm import MOST_BLOCK_WARPS, MOST_PHASES, MOST_SUB_CORES
 from simulator.machine.compiled.lsu import QUEUES
@@ -37,9 +38,11 @@ MASK_BITS = 62
 
 def refuse_unknown(gpu: Gpu) -> None:
     """An InputError for a size that this engine has no room for."""
+    mshrs = 2 * gpu.l2.slices * gpu.l2.mshr_entries
     limits = (
         ("dram.banks_per_group", gpu.dram.bank_groups * gpu.dram.banks_per_group, MOST_BANKS, "banks"),
         ("l2.ways", gpu.l2.ways, MASK_BITS, "ways"),
+        ("l2.mshr_entries", mshrs, MOST_ENTRIES // 4, "MSHRs of all slices"),
         ("shared_memory.pass_interval_cycles", gpu.shared_memory.pass_interval_cycles, MOST_PHASES, "cycles"),
         ("sm.sub_cores", gpu.sm.sub_cores, MOST_SUB_CORES, "sub-cores"),
         ("sm.max_threads_per_block", gpu.sm.max_threads_per_block, MOST_BLOCK_WARPS * LANES, "threads"),
@@ -199,14 +202,12 @@ def _l2(store: Store, gpu: Gpu) -> None:
     sets = l2.size_kib * 1024 // (l2.slices * gpu.line_bytes * l2.ways)
     width = gpu.crossbar.packet_bytes // SECTOR_BYTES
     groups = [((1 << width) - 1) << first & 15 for first in range(0, 4, width)]
-    chains = 1 << (2 * l2.mshr_entries - 1).bit_length()
     store.set(
         l2_sets=sets,
         l2_ways=l2.ways,
         l2_mshrs=l2.mshr_entries,
         l2_merges=l2.mshr_merges,
         l2_queue_depth=l2.queue_depth,
-        miss_chains=chains,
         slice_bytes=l2.slice_bytes_per_cycle,
         slice_request_bytes=l2.slice_request_bytes_per_cycle,
         access_cycles=l2.access_latency_cycles,
@@ -221,7 +222,7 @@ def _l2(store: Store, gpu: Gpu) -> None:
     )
     store.record["group_masks"][0, : len(groups)] = groups
     links = link_delays(gpu)
-    states = store.records("slice_states", layout_memory.SLICE, l2.slices, due=NEVER)
+    states = store.records("slice_states", layout_memory.SLICE, l2.slices, due=NEVER, unkept=-1)
     states["credits"] = (links.reply_credits, links.crossed_credits)
     states["owner"] = gpu.sm_count + 2 + np.arange(l2.slices) // gpu.slices_per_memory_partition
     slots = l2.slices * sets * l2.ways
@@ -230,7 +231,6 @@ def _l2(store: Store, gpu: Gpu) -> None:
     store.records("l2_lines", layout_memory.L2_LINE, slots)
     for worker in range(store.workers):
         store.integers("near", 2 * l2.write_back_lines, worker=worker)
-    store.integers("miss_heads", l2.slices * chains, -1)
     parts = gpu.memory_partitions
     store.records("partitions", layout_memory.PARTITION, parts, due_fs=NEVER, way_fs=NEVER, returned=NEVER)
 

@@ -74,7 +74,7 @@ def invalidate(m: Any, index: int) -> None:
     slot = slot_of(m, one.near, one.line)
     if slot != FREE:
         l2_line(m.l2_lines, slot).valid &= ~one.sectors
-    entry = find(m, one.near, one.line)
+    entry = find(m, one.near, one.line, slot)
     if entry >= 0:
         holder = miss(m.misses, entry)
         holder.stale |= holder.pending & one.sectors

@@ -10,10 +10,10 @@ from typing import Any
 from simulator.machine.compiled.counts import mark
 from simulator.machine.compiled.jit import compiled
 from simulator.machine.compiled.l2_answers import answer_to, count_sectors, hold_port, invalidate_copy
-from simulator.machine.compiled.l2_misses import find, open_miss, request, wait
+from simulator.machine.compiled.l2_misses import find, keep_now, open_miss, request, wait
 from simulator.machine.compiled.l2_output import acknowledge, is_full, leave
 from simulator.machine.compiled.l2_room import own_slot
-from simulator.machine.compiled.l2_tags import pin, slot_of, touch
+from simulator.machine.compiled.l2_tags import slot_of, touch
 from simulator.machine.compiled.layout import P_PACKETS, packet
 from simulator.machine.compiled.layout_memory import l2_line, miss, slice_at
 from simulator.machine.compiled.pools import give
@@ -80,8 +80,8 @@ def atomic(m: Any, slice_id: int, which: int, asked: int, cycle: int, now_fs: in
         return 0
     state = slice_at(m.slice_states, slice_id)
     one = packet(m.packets, asked)
-    entry = find(m, slice_id, one.line)
     held = slot_of(m, slice_id, one.line)
+    entry = find(m, slice_id, one.line, held)
     hits = 0 if held == FREE else one.sectors & l2_line(m.l2_lines, held).valid
     merges = 0 if entry < 0 else one.sectors & ~hits & miss(m.misses, entry).pending
     missing = one.sectors & ~hits & ~merges
@@ -99,8 +99,7 @@ def atomic(m: Any, slice_id: int, which: int, asked: int, cycle: int, now_fs: in
         if entry < 0:
             entry = open_miss(m, slice_id, one.line, slot, 0, now_fs)
         elif miss(m.misses, entry).slot == FREE:
-            miss(m.misses, entry).slot = slot
-            pin(m, slot)
+            keep_now(m, slice_id, entry, slot)
         miss(m.misses, entry).requests += 1
     touch(m, slice_id, slot)
     invalidate_copy(m, slice_id, asked, slot, cycle)

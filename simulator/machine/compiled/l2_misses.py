@@ -1,8 +1,8 @@
 """Misses of an L2 slice: the MSHR of a line, who waits for which of its sectors, and what happens when a
 sector arrives.
 
-The machine of the reference engine's file of this name. MSHRs are found by a hash of the line; who waits is a
-chain, oldest first.
+The machine of the reference engine's file of this name. The way of a line names its MSHR; those of lines that
+are not kept are a chain. Who waits is a chain, oldest first.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 from simulator.machine.compiled.arrivals import done_ck
 from simulator.machine.compiled.counts import count, mark
 from simulator.machine.compiled.inbox import REST, send_packet
-from simulator.machine.compiled.jit import ahead, compiled, inlined, load, store
+from simulator.machine.compiled.jit import ahead, compiled, inlined
 from simulator.machine.compiled.l2_output import CROSSINGS, REQUESTS, acknowledge, leave, queue_of
-from simulator.machine.compiled.l2_tags import pin, slot_of, unpin
+from simulator.machine.compiled.l2_tags import pin, pinned_by, slot_of, unpin
 from simulator.machine.compiled.layout import (
     AT_L2_MSHR,
     P_L2_WAITERS,
@@ -59,18 +59,47 @@ def meter_of(m: Any, slice_id: int, which: int) -> int:
 
 
 @inlined
-def chain_of(m: Any, slice_id: int, line: int) -> int:
-    """Where the chain of a line's hash begins."""
-    return slice_id * m.miss_chains + ((line ^ line >> 7) & (m.miss_chains - 1))
+def find(m: Any, slice_id: int, line: int, slot: int) -> int:
+    """The MSHR of a line, or −1; `slot` is where the slice holds the line, or FREE."""
+    index = pinned_by(m, slot) if slot != FREE else -1
+    if index < 0:
+        index = slice_at(m.slice_states, slice_id).unkept
+        while index >= 0 and miss(m.misses, index).line != line:
+            index = miss(m.misses, index).next
+    return index
 
 
 @inlined
-def find(m: Any, slice_id: int, line: int) -> int:
-    """The MSHR of a line, or −1."""
-    index = load(m.miss_heads, chain_of(m, slice_id, line))
-    while index >= 0 and miss(m.misses, index).line != line:
+def _keep(m: Any, slice_id: int, entry: int, slot: int) -> None:
+    """Let the line of an MSHR be kept in a slot."""
+    miss(m.misses, entry).slot = slot
+    if slot != FREE:
+        pin(m, slot, entry)
+    else:
+        state = slice_at(m.slice_states, slice_id)
+        miss(m.misses, entry).next = state.unkept
+        state.unkept = entry
+
+
+@compiled
+def _forget(m: Any, slice_id: int, entry: int) -> None:
+    """Take an MSHR out of those whose lines are not kept."""
+    state = slice_at(m.slice_states, slice_id)
+    following = miss(m.misses, entry).next
+    if state.unkept == entry:
+        state.unkept = following
+        return
+    index = state.unkept
+    while miss(m.misses, index).next != entry:
         index = miss(m.misses, index).next
-    return index
+    miss(m.misses, index).next = following
+
+
+@compiled
+def keep_now(m: Any, slice_id: int, entry: int, slot: int) -> None:
+    """A slot has been found for the line of an MSHR that had none."""
+    _forget(m, slice_id, entry)
+    _keep(m, slice_id, entry, slot)
 
 
 @compiled
@@ -79,7 +108,6 @@ def open_miss(m: Any, slice_id: int, line: int, slot: int, far: int, now_fs: int
     index = take(m, P_MISSES)
     one = miss(m.misses, index)
     one.line = line
-    one.slot = slot
     one.far = far
     one.entered_fs = now_fs
     one.pending = 0
@@ -87,13 +115,9 @@ def open_miss(m: Any, slice_id: int, line: int, slot: int, far: int, now_fs: int
     one.requests = 0
     one.first = -1
     one.last = -1
-    chain = chain_of(m, slice_id, line)
-    one.next = load(m.miss_heads, chain)
-    store(m.miss_heads, chain, index)
+    _keep(m, slice_id, index, slot)
     slice_at(m.slice_states, slice_id).entries[far] += 1
     enter(m, meter_of(m, slice_id, MSHR_METER), now_fs)
-    if slot != FREE:
-        pin(m, slot)
     return index
 
 
@@ -135,7 +159,7 @@ def request(m: Any, slice_id: int, entry: int, asked: int, sectors: int, now_fs:
     question.full = 0
     question.payload = 0
     question.kernel = one.kernel
-    question.token = one.token
+    question.token = entry
     question.lanes = 0
     question.last_fs = now_fs + wait_fs
     question.slice = peer(m, slice_id)
@@ -240,18 +264,12 @@ def _serve_waiters(
 def _close(m: Any, slice_id: int, entry: int, cycle: int, now_fs: int) -> None:
     """The last sector of an MSHR has arrived."""
     holder = miss(m.misses, entry)
-    chain = chain_of(m, slice_id, holder.line)
-    index = load(m.miss_heads, chain)
-    if index == entry:
-        store(m.miss_heads, chain, holder.next)
-    else:
-        while miss(m.misses, index).next != entry:
-            index = miss(m.misses, index).next
-        miss(m.misses, index).next = holder.next
     slice_at(m.slice_states, slice_id).entries[holder.far] -= 1
     leave_meter(m, meter_of(m, slice_id, MSHR_METER), now_fs, holder.entered_fs)
     if holder.slot != FREE:
         unpin(m, holder.slot)
+    else:
+        _forget(m, slice_id, entry)
     give(m, P_MISSES, entry)
     wake(m, slice_id, cycle)
 
@@ -282,7 +300,7 @@ def answered(m: Any, index: int, cycle: int, now_fs: int) -> None:
     """Sectors from the home slice."""
     answer = packet(m.packets, index)
     mark(answer, PARTITION_LINK, now_fs)
-    entry = find(m, answer.near, answer.line)
+    entry = answer.token
     for sector in range(3, -1, -1):
         if answer.sectors >> sector & 1:
             arrive(m, answer.near, entry, 1 << sector, answer.kernel, NO_ANSWER, index, cycle, now_fs)

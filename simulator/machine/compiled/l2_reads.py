@@ -88,7 +88,7 @@ def read(m: Any, slice_id: int, which: int, asked: int, cycle: int, now_fs: int)
     index = set_index(m, slice_id, one.line)
     slot = find_slot(m, index, one.line)
     hits = 0 if slot == FREE else wanted & l2_line(m.l2_lines, slot).valid
-    entry = find(m, slice_id, one.line)
+    entry = find(m, slice_id, one.line, slot)
     merges = 0 if entry < 0 else wanted & ~hits & miss(m.misses, entry).pending
     missing = wanted & ~hits & ~merges
     if missing or merges:

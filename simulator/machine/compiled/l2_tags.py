@@ -1,6 +1,8 @@
 """Tags of an L2 slice: which lines it holds, which sectors of them, and which line gives room.
 
-A slot is a way of a set of a slice, numbered over all slices. Rules are in `hwmodels`.
+A slot is a way of a set of a slice, numbered over all slices. The stamp of one tells when it was used last;
+while sectors of its line are on their way it also names the MSHR that waits for them, above all stamps of
+others, so that it is never the one to go. Rules are in `hwmodels`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,11 @@ L2_LINE_BYTES = L2_LINE.itemsize
 INTEGERS = LINE_BYTES // INTEGER_BYTES
 """Ways of which a cache line of the computer has the tags."""
 ask_line = ahead(CACHE_LINE)
+ENTRY_SHIFT = 40
+"""In a stamp: the number of an MSHR stands above this bit, the slice's counter of uses below it."""
+USE_MASK = (1 << ENTRY_SHIFT) - 1
+MOST_ENTRIES = ON_ITS_WAY >> ENTRY_SHIFT
+"""MSHRs that have numbers."""
 
 
 @inlined
@@ -66,7 +73,7 @@ def touch(m: Any, slice_id: int, slot: int) -> None:
     """Make it the most recently used."""
     state = slice_at(m.slice_states, slice_id)
     state.use += 1
-    store(m.l2_stamps, slot, state.use | load(m.l2_stamps, slot) & ON_ITS_WAY)
+    store(m.l2_stamps, slot, state.use | load(m.l2_stamps, slot) & ~USE_MASK)
 
 
 @inlined
@@ -81,15 +88,22 @@ def replace(m: Any, slice_id: int, slot: int, line: int) -> None:
 
 
 @inlined
-def pin(m: Any, slot: int) -> None:
-    """Keep a line in its way while sectors of it are on their way."""
-    store(m.l2_stamps, slot, load(m.l2_stamps, slot) | ON_ITS_WAY)
+def pin(m: Any, slot: int, entry: int) -> None:
+    """Keep a line in its way while sectors of it are on their way, for which MSHR `entry` waits."""
+    store(m.l2_stamps, slot, load(m.l2_stamps, slot) & USE_MASK | ON_ITS_WAY | entry << ENTRY_SHIFT)
+
+
+@inlined
+def pinned_by(m: Any, slot: int) -> int:
+    """The MSHR that waits for sectors of a line, or −1."""
+    stamp = load(m.l2_stamps, slot)
+    return (stamp ^ ON_ITS_WAY) >> ENTRY_SHIFT if stamp >= ON_ITS_WAY else -1
 
 
 @inlined
 def unpin(m: Any, slot: int) -> None:
     """Let it go again."""
-    store(m.l2_stamps, slot, load(m.l2_stamps, slot) & ~ON_ITS_WAY)
+    store(m.l2_stamps, slot, load(m.l2_stamps, slot) & USE_MASK)
 
 
 @compiled

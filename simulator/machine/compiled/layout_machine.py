@@ -104,7 +104,6 @@ TABLES = """
     l2_stamps        LRU stamp by slot
     l2_lines         L2_LINE by slot
     near             (line, set) of the lines that are looked at for being written back together
-    miss_heads       by slice and hash: first MSHR
     channels         CHANNEL by channel
     pseudos          PSEUDO by pseudo-channel
     banks            BANK by bank
@@ -130,7 +129,7 @@ NUMBERS = """
     atomic_base atomic_contention port_factor l1_kib l1_unusable_kib l1_ways l1_slots l1_mshrs l1_merges
     tag_banks tag_latency out_cycles hit_cycles refill_cycles page_entries lines_per_page page_miss_cycles
     request_bytes reply_bytes reply_fifo reply_capacity lookahead link_bytes side_slices l2_partitions
-    l2_sets l2_ways l2_mshrs l2_merges l2_queue_depth miss_chains slice_bytes slice_request_bytes
+    l2_sets l2_ways l2_mshrs l2_merges l2_queue_depth slice_bytes slice_request_bytes
     access_cycles before_cycles after_cycles atomic_tenths write_back_lines groups part_slices part_channels
     part_pseudos whole_lines there_fs back_cycles controller_fs burst_fs lanes bank_count all_banks read_depth
     write_depth drain_high drain_low

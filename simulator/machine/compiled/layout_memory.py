@@ -18,7 +18,8 @@ PARTITION = plain("""
     number     entries put on the way to a controller
 """)
 SLICE = plain("""
-    owner         component that it belongs to
+    owner@4       component that it belongs to
+    unkept@4      first MSHR of a line that is not kept, −1 for none
     number        replies let out of the pipeline
     wake:2        cycle before which the head of an input queue can't be served
     cause:2       why it waits
@@ -39,7 +40,7 @@ L2_LINE = plain("""
 """)
 MISS = plain(
     """
-    next       chain of its hash
+    next       following one of those whose lines are not kept
     line       line of memory
     entered_fs when it was opened
     slot       where it will be kept, −1 when its set had no way to give
