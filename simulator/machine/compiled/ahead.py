@@ -17,7 +17,7 @@ from simulator.machine.compiled.l2_misses import ask_packet
 from simulator.machine.compiled.l2_tags import ask_set, set_index
 from simulator.machine.compiled.layout import message, node, tape
 from simulator.machine.compiled.layout_sm import mshr, sub_core, waiter_at
-from simulator.machine.compiled.sm_events import WAKE_CYCLES, warp_of
+from simulator.machine.compiled.sm_events import EVENT_CYCLES, WAKE_CYCLES, warp_of
 from simulator.machine.compiled.tapes import after
 from simulator.machine.messages import ACK, LINK_REQUEST, REPLY, REQUEST
 from simulator.machine.order import NEVER
@@ -30,6 +30,7 @@ ask_l1_line = ahead(layout_sm.L1_LINE)
 ask_waiter = ahead(layout_sm.WAITER)
 REQUEST_LINES = 2
 """Lines of a request that its end reads and writes."""
+EVENT_LINES = EVENT_CYCLES * layout_sm.EVENTS.itemsize // layout.LINE_BYTES
 WARP_STRIDE = layout_sm.WARP.itemsize // layout.LINE_BYTES
 REQUEST_STRIDE = layout_sm.REQUEST.itemsize // layout.LINE_BYTES
 INTEGERS = layout.LINE_BYTES // layout.INTEGER_BYTES
@@ -73,6 +74,13 @@ def _request(m: Any, one: Any) -> None:
 
 
 @inlined
+def _events(m: Any, sm: int) -> None:
+    """Ask for the events of the cycles ahead."""
+    for line in range(EVENT_LINES * sm, EVENT_LINES * (sm + 1)):
+        ask_line(m.events, line)
+
+
+@inlined
 def _candidates(m: Any, sm: int) -> None:
     """Ask for the warps that are looked at now or are booked for a cycle ahead, and for their registers."""
     for word in range(m.slot_words):
@@ -109,6 +117,7 @@ def look_ahead(m: Any, ident: int, what: int) -> None:
         _messages(m, ident)
         return
     if what == REQUESTS:
+        _events(m, ident - 1)
         _candidates(m, ident - 1)
     first = m.q_inbox + WAYS * ident
     for which in range(first, first + WAYS):

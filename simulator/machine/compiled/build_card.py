@@ -276,7 +276,6 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
     q_front = q_reply + slices
     q_on_way = q_front + 2 * pseudos
     q_returned = q_on_way + parts
-    q_events = q_returned + parts
     q_inbox = 0
     q_wheel = WAYS * (sms + 2 + parts)
     wheel = _wheel_cycles(gpu)
@@ -291,7 +290,6 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
         q_returned=q_returned,
         q_wheel=q_wheel,
         q_launcher=q_launcher,
-        q_events=q_events,
         wheel_size=wheel,
         wheel_fs=(wheel - 1) * gpu.l2_period_fs,
         q_lsu=q_lsu,
@@ -301,7 +299,8 @@ def _shared_tables(store: Store, gpu: Gpu) -> None:
         meter_crossbar=2 * sms,
         meter_slice=2 * sms + 2,
     )
-    store.records("queues", layout.QUEUE, q_events + EVENT_CYCLES * sms, head=-1, tail=-1)
+    store.records("queues", layout.QUEUE, q_returned + parts, head=-1, tail=-1)
+    store.records("events", layout_sm.EVENTS, EVENT_CYCLES * sms, head=-1)
     store.records("ordered", layout.ORDERED, q_launcher + store.workers, head=-1, tail=-1, first=NEVER)
     store.integers("event_bits", EVENT_WORDS * sms)
     store.records("meters", layout.METER, 2 * sms + 2 + 3 * slices)

@@ -50,6 +50,7 @@ TABLES = """
     origins          latency of what brought its value
     fresh            operators that have not consumed it since, as bits
     blocks           BLOCK: pool of the launcher
+    events           EVENTS by SM and cycle ahead
     event_bits       by SM: which cycles ahead have events
     mshrs            MSHR by SM
     l1_tags          line by slot of all SMs, −1 when empty
@@ -115,7 +116,7 @@ NUMBERS = """
     here worker workers threads yields first_sm last_sm first_part last_part unit_launcher unit_sm
     unit_crossbar unit_partition kernels sms first_kept
     slices sub_cores slot_words warp_slots streams registers operator_words crossbar first_partition
-    q_inbox q_request q_leaving q_on_way q_returned q_wheel q_launcher q_events wheel_size wheel_fs
+    q_inbox q_request q_leaving q_on_way q_returned q_wheel q_launcher wheel_size wheel_fs
     q_lsu q_slice q_reply q_front meter_crossbar meter_slice component_count channel_count pool_count
     sm_period_fs l2_period_fs
     clock_fs to_sms_fs to_partitions_fs from_sms_fs from_partitions_fs window_fs interval_fs

@@ -60,6 +60,10 @@ SM = plain(f"""
     lanes:{MOST_LINES}   lanes that start in each
     addresses:{LANES} scratch: addresses of the lanes
 """)
+EVENTS = plain("""
+    head@4 first event of a cycle of an SM, −1 for none
+    tail@4 last one
+""")
 SUB_CORE = plain(f"""
     sm@4           its SM
     word@4         where its warps' bits stand: which integer,
@@ -350,6 +354,7 @@ KEPT_BLOCK = plain("""
 """)
 
 sm_at = accessor(SM)
+events_at = accessor(EVENTS)
 sub_core = accessor(SUB_CORE)
 warp_at = accessor(WARP)
 block_at = accessor(BLOCK)

@@ -20,14 +20,14 @@ from simulator.machine.compiled.jit import (
     store,
     store_bits,
 )
-from simulator.machine.compiled.layout import P_NODES, STATE_BASE, node, queue
-from simulator.machine.compiled.layout_sm import sm_at, sub_core, warp_at
-from simulator.machine.compiled.order import append, dequeue, popped, pushed
+from simulator.machine.compiled.layout import P_NODES, STATE_BASE, node
+from simulator.machine.compiled.layout_sm import events_at, sm_at, sub_core, warp_at
+from simulator.machine.compiled.order import popped, pushed
 from simulator.machine.compiled.pools import take
 from simulator.machine.order import NEVER
 from simulator.statistics.schema import INDEX
 
-EVENT_CYCLES = 256
+EVENT_CYCLES = 64
 """Cycles ahead that have a queue, a power of two."""
 WAKE_CYCLES = 32
 """Cycles ahead for which the warps to be looked at then are bits, a power of two."""
@@ -55,7 +55,13 @@ def _mark(m: Any, sm: int, place: int) -> None:
 def _put(m: Any, sm: int, cycle: int, entry: int) -> None:
     """Append an event to the queue of its cycle, which is near."""
     place = cycle & (EVENT_CYCLES - 1)
-    append(m, m.q_events + EVENT_CYCLES * sm + place, entry)
+    events = events_at(m.events, EVENT_CYCLES * sm + place)
+    node(m.nodes, entry).next = -1
+    if events.head < 0:
+        events.head = entry
+    else:
+        node(m.nodes, events.tail).next = entry
+    events.tail = entry
     _mark(m, sm, place)
 
 
@@ -110,8 +116,11 @@ def anything_due(m: Any, sm: int, cycle: int) -> bool:
 @inlined
 def due(m: Any, sm: int, cycle: int) -> int:
     """The next event of this cycle, taken out, or −1."""
-    which = m.q_events + EVENT_CYCLES * sm + (cycle & (EVENT_CYCLES - 1))
-    return dequeue(m, which) if queue(m.queues, which).head >= 0 else -1
+    events = events_at(m.events, EVENT_CYCLES * sm + (cycle & (EVENT_CYCLES - 1)))
+    entry = events.head
+    if entry >= 0:
+        events.head = node(m.nodes, entry).next
+    return entry
 
 
 @compiled
