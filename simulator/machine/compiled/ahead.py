@@ -31,6 +31,8 @@ ask_waiter = ahead(layout_sm.WAITER)
 REQUEST_LINES = 2
 """Lines of a request that its end reads and writes."""
 EVENT_LINES = EVENT_CYCLES * layout_sm.EVENTS.itemsize // layout.LINE_BYTES
+WARP_LINES = 2
+"""Lines of a warp that the end of a request reads and writes."""
 WARP_STRIDE = layout_sm.WARP.itemsize // layout.LINE_BYTES
 REQUEST_STRIDE = layout_sm.REQUEST.itemsize // layout.LINE_BYTES
 INTEGERS = layout.LINE_BYTES // layout.INTEGER_BYTES
@@ -68,9 +70,11 @@ def _request(m: Any, one: Any) -> None:
             ask_l1_line(m.l1_lines, mshr(m.mshrs, who).slot)
         entry = mshr(m.mshrs, who).first
         who = node(m.nodes, entry).what if entry >= 0 else 0
-    asked = waiter_at(m.waiters, who).request
+    part = waiter_at(m.waiters, who)
     for line in range(REQUEST_LINES):
-        ask_line(m.requests, asked * REQUEST_STRIDE + line)
+        ask_line(m.requests, part.request * REQUEST_STRIDE + line)
+    for line in range(WARP_LINES):
+        ask_line(m.warps, part.warp * WARP_STRIDE + line)
 
 
 @inlined

@@ -143,6 +143,7 @@ def _send_through(m: Any, index: int, inst: Any, place: int, cycle: int) -> int:
     token = take(m, P_WAITERS)
     waiter = waiter_at(m.waiters, token)
     waiter.request = index
+    waiter.warp = request.warp
     waiter.line = line
     own.others += 1
     request.parts += 1

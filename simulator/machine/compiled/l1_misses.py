@@ -144,6 +144,7 @@ def load(m: Any, asked: int, access_class: int, line: int, sectors: int, cycle: 
         index = take(m, P_WAITERS)
         waiter = waiter_at(m.waiters, index)
         waiter.request = asked
+        waiter.warp = request.warp
         waiter.line = line
         waiter.sectors = merges | misses
         waiter.own = -1

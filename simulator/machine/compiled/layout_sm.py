@@ -177,6 +177,7 @@ WAITER = plain(
     looked_up    cycle of the tag look-up
     extra@4      cycles that its translation took
     request@4    request
+    warp@4       its warp
     own@4        its own miss, −1 if it only merged
     references@4 chains that it stands in
     sectors@1    sectors that it waits for
