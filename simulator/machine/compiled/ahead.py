@@ -13,6 +13,7 @@ from simulator.machine.compiled import layout, layout_sm
 from simulator.machine.compiled.inbox import WAYS
 from simulator.machine.compiled.jit import ahead, compiled, inlined, load, load_bits, lowest_bit
 from simulator.machine.compiled.l1_port import MISS, TOKEN_BITS
+from simulator.machine.compiled.l1_tags import ask_l1_line
 from simulator.machine.compiled.l2_misses import ask_packet
 from simulator.machine.compiled.l2_tags import ask_set, set_index
 from simulator.machine.compiled.layout import message, node, tape
@@ -26,7 +27,6 @@ MOST = 28
 """Messages of a tape that are looked at: about what arrives in a turn."""
 ask_line = ahead(layout.CACHE_LINE)
 ask_mshr = ahead(layout_sm.MSHR)
-ask_l1_line = ahead(layout_sm.L1_LINE)
 ask_waiter = ahead(layout_sm.WAITER)
 REQUEST_LINES = 2
 """Lines of a request that its end reads and writes."""
@@ -66,8 +66,10 @@ def _waiter(m: Any, one: Any) -> None:
 def _request(m: Any, one: Any) -> None:
     who = one.extra >> TOKEN_BITS
     if one.extra & TOKEN_MASK == MISS:
-        if mshr(m.mshrs, who).slot >= 0:
-            ask_l1_line(m.l1_lines, mshr(m.mshrs, who).slot)
+        slot = mshr(m.mshrs, who).slot
+        if slot >= 0:
+            ask_l1_line(m.l1_lines, slot)
+            ask_line(m.l1_stamps + layout.INTEGER_BYTES * slot, 0)
         entry = mshr(m.mshrs, who).first
         who = node(m.nodes, entry).what if entry >= 0 else 0
     part = waiter_at(m.waiters, who)

@@ -10,10 +10,11 @@ from typing import Any
 
 from simulator.machine.compiled.arrivals import bring
 from simulator.machine.compiled.dram_queue import choose_mode, look_again, place, remove, set_open_row
-from simulator.machine.compiled.jit import compiled, inlined
+from simulator.machine.compiled.jit import ahead, compiled, inlined
 from simulator.machine.compiled.layout import P_TRANSFERS
 from simulator.machine.compiled.layout_memory import (
     MOST_GROUPS,
+    TRANSFER,
     bank_at,
     channel,
     pseudo,
@@ -29,6 +30,7 @@ D_READS, D_WRITES, D_FORWARDED = _PLACE["reads"], _PLACE["writes"], _PLACE["forw
 D_HITS = _PLACE["row_hits"]
 """Row hits, misses and conflicts follow each other, as `opened` counts."""
 D_TURNAROUNDS, D_BUSY = _PLACE["turnarounds"], _PLACE["busy_clocks"]
+ask_transfer = ahead(TRANSFER)
 
 
 @inlined
@@ -88,8 +90,8 @@ def issue_row(m: Any, ch: int, where: int, number: int, ck: int) -> None:
     bank = bank_at(m.banks, where * m.bank_count + number)
     own = pc.mode if bank.row_key[pc.mode] >= 0 else READ
     request = transfer_at(m.transfers, bank.head[own])
-    if request.first_ck < 0:
-        request.first_ck = ck
+    if request.waited < 0:
+        request.waited = ck - request.queued_ck
     if bank.open_row >= 0:
         request.opened = 2
         precharge(m, ch, where, bank, ck)
@@ -121,7 +123,7 @@ def _move_clocks(m: Any, pc: Any, bank: Any, mode: int, ck: int) -> None:
 def _serve_first_sector(m: Any, ch: int, bank: Any, mode: int, index: int, ck: int) -> None:
     """Take the first sector off an entry of a bank's queue; the next one has seen no command yet."""
     request = transfer_at(m.transfers, index)
-    first = ck if request.first_ck < 0 else request.first_ck
+    first = ck if request.waited < 0 else request.queued_ck + request.waited
     sector = request.sectors & -request.sectors
     if mode == WRITE:
         channel(m.channels, ch).wrote = 1
@@ -132,9 +134,10 @@ def _serve_first_sector(m: Any, ch: int, bank: Any, mode: int, index: int, ck: i
         give(m, P_TRANSFERS, index)
     else:
         request.number += 1
-        request.first_ck = -1
+        request.waited = -1
         request.opened = 0
         request.sectors ^= sector
+        ask_transfer(m.transfers, request.next)
 
 
 @compiled

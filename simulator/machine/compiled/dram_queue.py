@@ -86,7 +86,7 @@ def push(m: Any, ch: int, lane: int, mode: int, index: int, found: int, ck: int)
     one.number = state.arrivals
     one.row = row
     one.queued_ck = ck
-    one.first_ck = -1
+    one.waited = -1
     one.opened = 0
     one.next = -1
     size = bit_count(one.sectors)

@@ -14,7 +14,7 @@ from hwmodels.replacement import lru_way
 from simulator.machine.compiled.counts import count
 from simulator.machine.compiled.jit import ahead, bit_count, compiled, inlined, load, sequence, store
 from simulator.machine.compiled.layout import CACHE_LINE, INTEGER_BYTES, ON_ITS_WAY
-from simulator.machine.compiled.layout_sm import l1_line, sm_at
+from simulator.machine.compiled.layout_sm import L1_LINE, l1_line, sm_at
 from simulator.statistics.schema import INDEX
 
 C_DIRTY_LEFT = INDEX["l1_dirty_left"]
@@ -22,6 +22,7 @@ EMPTY = -1
 UNUSED = -1
 """Stamp of an empty way: below all others."""
 ask_line = ahead(CACHE_LINE)
+ask_l1_line = ahead(L1_LINE)
 CARVEOUT_WITH_MISSES = 102
 """Error: the carve-out changed while sectors were on their way, which the launcher rules out."""
 
@@ -35,9 +36,11 @@ def first_slot(m: Any, sm: int, line: int) -> int:
 @inlined
 def ask_set(m: Any, sm: int, line: int) -> None:
     """Ask memory for the set of a line that will be looked up."""
-    place = INTEGER_BYTES * first_slot(m, sm, line)
+    first = first_slot(m, sm, line)
+    place = INTEGER_BYTES * first
     ask_line(m.l1_tags + place, 0)
     ask_line(m.l1_stamps + place, 0)
+    ask_l1_line(m.l1_lines, first)
 
 
 @compiled

@@ -63,30 +63,32 @@ L2_WAITER = plain("""
 """)
 TRANSFER = plain(
     """
-    next        following one of a queue or of its bank
     number      age in its channel of its first sector; the others follow
-    row         its row
     queued_ck   when it came to its channel
-    sector      sector 0 of its line, in the pseudo-channel
-    key         what it waits for: a time
-    order       place among equal times
-    before@4    the one before in a sorted queue or of its bank
-    chain@4     next write-back of a chain of unwritten sectors
+    row         its row
     arrive_fs   at the controller
-    first_ck    first DRAM command issued for its first sector, −1 before
     line        read: line of memory
-    kernel@4    kernel that it is charged to
-    where@4     its pseudo-channel
+    next@4      following one of a queue or of its bank
+    before@4    the one before in a sorted queue or of its bank
+    waited@4    clocks from then to the first DRAM command for its first sector, −1 before
     entry@4     read: MSHR that waits for it
-    slot@4      read: slot that it goes to, −1 for none
+    kernel@4    kernel that it is charged to
     slice@2     read: slice that asked
     sectors@1   sectors of the line, as a bit mask
-    writes@1    whether it writes
     opened@1    what its first sector found: its row open, the bank closed, another row open
+    key         what it waits for: a time
+    order       place among equal times
+    sector      sector 0 of its line, in the pseudo-channel
+    where@4     its pseudo-channel
+    chain@4     next write-back of a chain of unwritten sectors
+    slot@4      read: slot that it goes to, −1 for none
+    writes@1    whether it writes
 """,
     whole_lines=True,
 )
-"""Sectors of a line in a row, on their way to DRAM; in one list at a time."""
+"""Sectors of a line in a row, on their way to DRAM; in one list at a time. All that counts in the queue of a
+bank is in the first cache line.
+"""
 ARRIVAL = plain(
     """
     key         cycle in which it is back at its slice
