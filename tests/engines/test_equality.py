@@ -74,3 +74,13 @@ def test_a_cut_run_is_cut_at_the_same_place(other, seed):
     cycles = whole.end_fs // whole.sm_period_fs
     for stop in (1, cycles // 3, cycles // 2):
         compare(other, kernels, gpu, max_cycles=max(stop, 1), interval_cycles=97)
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_request_that_ends_behind_the_cut_is_not_counted(other):
+    """One after another cycle is the last: some cut just before a request ends, some just behind."""
+    gpu = seeded_card(907)
+    kernels = seeded_traces(907, gpu)
+    cycles = record_of("reference", kernels, gpu).end_fs // gpu.sm_period_fs
+    for stop in range(cycles // 2, cycles // 2 + 60):
+        compare(other, kernels, gpu, max_cycles=stop)
