@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from simulator.machine.options import Options
 from simulator.machine.record_difference import differences
 from simulator.machine.replay import ENGINES
+from simulator.trace.kernels import from_spec
 from tests.engines.readings import same_numbers
 from tests.engines.test_identities import random_options
-from tests.machines.random_card import cards, seeded_card
+from tests.machines.random_card import base_card, cards, seeded_card
 from tests.machines.random_trace import seeded_traces, traces
 
 OTHERS = sorted(set(ENGINES) - {"reference"})
@@ -78,9 +79,9 @@ def test_a_cut_run_is_cut_at_the_same_place(other, seed):
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_a_request_that_ends_behind_the_cut_is_not_counted(other):
-    """One after another cycle is the last: some cut just before a request ends, some just behind."""
-    gpu = seeded_card(907)
-    kernels = seeded_traces(907, gpu)
+    """Each fifth cycle is the last: some just before a request of a single line ends, some just behind."""
+    gpu = base_card("v100-sxm2-16gb").with_overrides({"scale": "1/16"})
+    kernels = from_spec("kernel:copy,megabytes=0.015625,bytes_per_lane=4")
     cycles = record_of("reference", kernels, gpu).end_fs // gpu.sm_period_fs
-    for stop in range(cycles // 2, cycles // 2 + 60):
+    for stop in range(cycles - 500, cycles, 5):
         compare(other, kernels, gpu, max_cycles=stop)
