@@ -29,7 +29,7 @@ SPINS = 2000
 """Looks at a flag before who waits leaves the processor to others."""
 MANY = 400
 """Messages that wait for the crossbar: with more of them turns are short, so that they are still in the
-processor's cache when they are read.
+processor's cache when they are read. Threads wait for each other in each turn: for them it is always long.
 """
 FLAG_INTEGERS = 8
 """A flag has a cache line for itself."""
@@ -83,7 +83,7 @@ def _begin_turn(m: Any, until_fs: int) -> int:
     of_middle = min(component(m.components, 0).next_fs, component(m.components, m.crossbar).next_fs)
     now_fs = min(of_middle, of_sms, of_partitions)
     stop_fs = min(until_fs, m.next_edge_fs)
-    if m.wheel_count > MANY:
+    if m.wheel_count > MANY and not m.threads:
         stop_fs = min(stop_fs, now_fs + m.window_fs)
     m.middle_fs = min(of_middle, of_sms + m.from_sms_fs, of_partitions + m.from_partitions_fs)
     m.sms_end_fs = min(m.middle_fs + m.to_sms_fs, stop_fs)
