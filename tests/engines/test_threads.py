@@ -7,7 +7,8 @@ pytest.importorskip("numba")
 
 from simulator.machine.compiled import layout
 from simulator.machine.compiled.engine import Machine, simulate
-from simulator.machine.compiled.store import Store, free_records
+from simulator.machine.compiled.pools import left
+from simulator.machine.compiled.store import Store
 from simulator.machine.options import Options
 from simulator.machine.record_difference import differences
 from tests.engines.readings import same_numbers
@@ -65,10 +66,10 @@ def test_a_worker_that_runs_low_gets_what_another_was_given_back():
     rich["count"], rich["fresh"] = 40, rich["end"] - 10
     store.grow_where_low()
     assert len(store.tables["nodes"]) == before
-    assert free_records(poor) + free_records(rich) == 54
-    assert free_records(poor) >= poor["low"]
+    assert left(poor) + left(rich) == 54
+    assert left(poor) >= poor["low"]
     assert sorted(given_back(store, 0) + given_back(store, 1)) == entries
-    assert len(given_back(store, 0)) == free_records(poor) - 4
+    assert len(given_back(store, 0)) == left(poor) - 4
 
 
 def test_where_nobody_has_enough_the_pool_grows():
@@ -81,7 +82,7 @@ def test_where_nobody_has_enough_the_pool_grows():
     store.grow_where_low()
     table = store.tables["nodes"]
     pools = [store.pools_of(worker)[layout.P_NODES] for worker in range(2)]
-    assert all(free_records(one) >= one["low"] for one in pools)
+    assert all(left(one) >= one["low"] for one in pools)
     assert len(store.stack_of(layout.P_NODES, 1)) == len(table)
     new = given_back(store, 0) + given_back(store, 1)
     assert len(set(new)) == len(new)

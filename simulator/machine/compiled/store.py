@@ -15,6 +15,7 @@ from simulator.machine.compiled import layout, layout_memory, layout_sm
 from simulator.machine.compiled.jit import address_of
 from simulator.machine.compiled.layout import LINE_BYTES
 from simulator.machine.compiled.layout_machine import MACHINE, PRIVATE, SUMMED
+from simulator.machine.compiled.pools import left
 
 POOL_TABLES = (
     ("nodes", layout.NODE, 1),
@@ -154,7 +155,7 @@ class Store:
 
     def pools_of(self, worker: int) -> Any:
         """The pools of a worker."""
-        return self.tables[_named("pools", worker)]
+        return self.tables[_named("pools", worker)].view(np.recarray)
 
     def stack_of(self, number: int, worker: int) -> Any:
         """The stack of what a worker has of a pool's records that have been given back."""
@@ -192,9 +193,9 @@ class Store:
     def _level(self, number: int, worker: int) -> None:
         """Let the worker that has most of a pool give some of what it was given back."""
         own = self.pools_of(worker)[number]
-        which = max(range(self.workers), key=lambda each: free_records(self.pools_of(each)[number]))
+        which = max(range(self.workers), key=lambda each: left(self.pools_of(each)[number]))
         rich = self.pools_of(which)[number]
-        moved = min(int(rich["count"]), (free_records(rich) - free_records(own)) // 2)
+        moved = min(int(rich["count"]), (left(rich) - left(own)) // 2)
         if moved > 0:
             first = rich["count"] - moved
             target = self.stack_of(number, worker)
@@ -207,15 +208,10 @@ class Store:
         for worker in range(self.workers):
             for number in range(len(POOL_TABLES)):
                 own = self.pools_of(worker)[number]
-                if self.workers > 1 and free_records(own) < own["low"]:
+                if self.workers > 1 and left(own) < own["low"]:
                     self._level(number, worker)
-                while free_records(own) < own["low"]:
+                while left(own) < own["low"]:
                     self.grow(number, worker)
-
-
-def free_records(own: Any) -> int:
-    """How many records of a pool a worker has free."""
-    return int(own["count"]) + int(own["end"]) - int(own["fresh"])
 
 
 def stack_name(number: int) -> str:
